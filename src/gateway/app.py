@@ -18,7 +18,6 @@ from starlette.types import Receive, Scope, Send
 from gateway.audit.changes import ChangeLog
 from gateway.audit.log import DecisionLog
 from gateway.audit.provider_errors import ProviderErrorLog
-from gateway.auth import tokens
 from gateway.auth.authenticator import Authenticator
 from gateway.child_tokens.store import ChildTokenStore
 from gateway.connections.accounts import Accounts
@@ -51,9 +50,7 @@ from gateway.rule_intents.recovery import RuleIntentRecovery
 from gateway.secrets.keyring import Keyring
 from gateway.services import Services
 from gateway.settings import Settings
-from gateway.store.background import BackgroundJobs
 from gateway.store.cleanup import HourlyCleanup
-from gateway.store.conflicts import retried
 from gateway.store.idempotency.store import IdempotencyStore
 from gateway.store.serving import ServingLease
 from gateway.store.uploads import UploadStore
@@ -80,14 +77,12 @@ class Gateway:
         app: The management API and the pages; unknown paths go to the REST table.
         lifecycle: The state between start and end.
         middleware: The outermost layer, which the server calls.
-        background: Small writes that no response waits for.
     """
 
     services: Services
     app: "LateApplication[FastAPI]"
     middleware: CommonMiddleware
     lifecycle: Lifecycle
-    background: BackgroundJobs
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -168,13 +163,7 @@ def assemble(
         metrics=base.metrics,
         tracing=base.tracing,
     )
-    return Gateway(
-        services=services,
-        app=app,
-        lifecycle=lifecycle,
-        middleware=middleware,
-        background=base.background,
-    )
+    return Gateway(services=services, app=app, lifecycle=lifecycle, middleware=middleware)
 
 
 def _table(settings: Settings, services: Services) -> RestRouter:
@@ -210,12 +199,11 @@ def _services(settings: Settings, base: Infrastructure) -> Services:
     decisions, provider_errors = _logs(settings, base, keyring)
     authenticator = _authenticator(settings, base, links)
     rule_intents, documents = RuleIntentLog(database, keyring), _saved_documents(base)
-    counter = open_counter(settings, base)
     idempotency, uploads = IdempotencyStore(database, keyring), UploadStore(database, keyring)
     entry = RequestEntry(
         authenticator=authenticator,
         limits=client_addresses.AddressLimits(
-            counter,
+            counter := open_counter(settings, base),
             configured_windows(settings.rate_limit_windows),
             settings.proxies,
             base.metrics.count_limited,
@@ -237,6 +225,7 @@ def _services(settings: Settings, base: Infrastructure) -> Services:
         keyring=keyring,
         links=links,
         authenticator=authenticator,
+        last_uses=base.last_uses,
         counter=counter,
         entry=entry,
         accounts=accounts,
@@ -308,11 +297,6 @@ def _authenticator(
 ) -> Authenticator:
     upstreams = settings.upstreams
 
-    @retried
-    async def store_use(token_id: int, now_ms: int) -> None:
-        async with base.database.writing() as session:
-            await tokens.record_use(session, token_id, now_ms)
-
     return Authenticator(
         base.reader,
         base_url=lambda kind, provider: upstreams.get((kind, provider), ""),
@@ -322,9 +306,7 @@ def _authenticator(
             mode=connection.mode,
             status=connection.status,
         ),
-        record_use=lambda token_id, now_ms: base.background.run(
-            ("touch", token_id), store_use(token_id, now_ms)
-        ),
+        record_use=base.last_uses.record,
         clock=milliseconds(base.clock),
     )
 
@@ -353,6 +335,7 @@ def _workers(services: Services, base: Infrastructure) -> tuple[Worker, ...]:
             services.provider_errors.sweep,
         ),
         base.last_success,
+        base.last_uses,
         ServingLease(base.database),
     )
 
@@ -365,7 +348,6 @@ def _closers(services: Services, base: Infrastructure) -> tuple[Callable[[], Awa
 
     counter, tracing = services.counter, base.tracing
     return (
-        base.background.drain,
         close_reader,
         base.clients.aclose,
         *([base.slots.aclose] if base.slots is not None else []),

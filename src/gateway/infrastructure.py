@@ -6,13 +6,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from gateway.audit import recorder
+from gateway.auth.last_uses import LastUses
 from gateway.auth.token_lookup import RowReader, open_row_reader
 from gateway.connections.health import LastSuccess
 from gateway.http.sandbox_mount import SandboxApp, in_process
 from gateway.ratelimit.memory import MemoryLimiter
 from gateway.ratelimit.windows import UnlimitedCounter
 from gateway.settings import NotConfigured, Settings
-from gateway.store.background import BackgroundJobs
 from gateway.store.database import Database
 from gateway.store.leases import Leases
 from gateway.telemetry.metrics import Metrics
@@ -36,7 +36,7 @@ class Infrastructure:
     database: Database
     reader: RowReader
     leases: Leases
-    background: BackgroundJobs
+    last_uses: LastUses
     clients: Origins
     slots: "RedisSlots | None"
     clock: Clock
@@ -83,7 +83,7 @@ class Infrastructure:
             database=database,
             reader=open_row_reader(database),
             leases=Leases(database),
-            background=BackgroundJobs(),
+            last_uses=LastUses(database),
             clients=clients,
             slots=slots,
             clock=clock,

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from gateway.audit.log import DecisionLog
     from gateway.audit.provider_errors import ProviderErrorLog
     from gateway.auth.authenticator import Authenticator
+    from gateway.auth.last_uses import LastUses
     from gateway.connections.accounts import Accounts
     from gateway.connections.credentials import CredentialRepository
     from gateway.connections.oauth_flow import OAuthFlow
@@ -41,6 +42,7 @@ class Services:
     keyring: "Keyring"
     links: "ReconnectLinks"
     authenticator: "Authenticator"
+    last_uses: "LastUses"
     counter: "RequestCounter"
     entry: "RequestEntry"
     accounts: "Accounts"

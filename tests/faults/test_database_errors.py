@@ -17,7 +17,7 @@ from sqlmodel import select
 
 from gateway.app import assemble
 from gateway.audit.log import DecisionLog
-from gateway.auth.token_lookup import PooledRowReader
+from gateway.auth.token_lookup import open_row_reader
 from gateway.connections import rows as connection_rows
 from gateway.connections.credentials import CredentialRepository
 from gateway.secrets.keyring import Keyring
@@ -112,7 +112,7 @@ async def test_no_rotated_refresh_token_is_lost(server, database, state):
         session.add(row)
     endpoint = Endpoint()
     repository = CredentialRepository(
-        PooledRowReader(database.reader), database, KEYS, endpoints=lambda *_: endpoint
+        open_row_reader(database), database, KEYS, endpoints=lambda *_: endpoint
     )
     credentials = repository.for_connection(row.id)
     failed = asyncio.Event()
@@ -139,7 +139,7 @@ async def test_no_rotated_refresh_token_is_lost(server, database, state):
     assert failed.is_set()
     # Another process, which knows only what is stored, goes on with the newest tokens.
     other = CredentialRepository(
-        PooledRowReader(database.reader), database, KEYS, endpoints=lambda *_: endpoint
+        open_row_reader(database), database, KEYS, endpoints=lambda *_: endpoint
     )
     assert await other.for_connection(row.id).token(rejected="access-1") == "access-2"
     assert endpoint.count == 2

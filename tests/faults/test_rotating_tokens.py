@@ -18,7 +18,7 @@ from postgres_faults import gateway_settings
 from sqlalchemy import text
 
 from gateway.app import assemble
-from gateway.auth.token_lookup import PooledRowReader
+from gateway.auth.token_lookup import open_row_reader
 from gateway.connections import rows as connection_rows
 from gateway.connections.credentials import CredentialRepository
 from gateway.errors import Overloaded
@@ -156,7 +156,7 @@ async def test_no_token_and_no_decision_is_lost_and_every_task_lives(server, lin
         assert decisions.dropped == 0
     # Another process, which knows only what is stored, goes on with the newest tokens.
     other = CredentialRepository(
-        PooledRowReader(direct.reader), direct, KEYS, endpoints=lambda number, *_: endpoints[number]
+        open_row_reader(direct), direct, KEYS, endpoints=lambda number, *_: endpoints[number]
     )
     for number in ids:
         count = endpoints[number].count

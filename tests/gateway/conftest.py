@@ -189,9 +189,8 @@ def emptying():
 
 async def empty(gateway):
     """Forget every row, and what is compiled from them; the deployment keeps its id."""
-    await gateway.background.drain()
-    gateway.services.authenticator._compiled.clear()
-    gateway.services.authenticator._newest.clear()
+    await gateway.services.last_uses.write()
+    gateway.services.authenticator._policies.clear()
     names = [table.name for table in reversed(METADATA.sorted_tables)]
     deletions = [
         f"DELETE FROM {name}" for name in (*names, "sqlite_sequence") if name != "deployment"

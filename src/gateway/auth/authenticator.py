@@ -1,15 +1,15 @@
 """
 Authentication: from an Authorization header to a Caller, once per request.
 
-The token's row and its connections are read for every request, so a revocation takes effect at the
-next request in every process; expiry and rotation are judged from the row each time. A Caller is
-used again only while the read returns the very same rows, which ends with the next commit. The
-compiled Grant and rules are cached by (token id, policy revision). A rule that the gateway adds for
+One query reads the token's row, its ancestors' and the connections that they reach, for every
+request, so a revocation takes effect at the next request in every process; expiry and rotation are
+judged from the row each time. A Caller is used again while the read returns equal rows. The
+compiled Grant and rules are cached by token and policy revision. A rule that the gateway adds for
 a resource that the token created is added to the compiled rules, which are compiled anew after any
 other change. See docs/spec/requests.md#authentication.
 
-The rows of a child token's ancestors are read and judged like its own, so what narrows or revokes
-one of them holds for the child at its next request (docs/spec/child-tokens.md#containment).
+The rows of a child token's ancestors are judged like its own, so what narrows or revokes one of
+them holds for the child at its next request (docs/spec/child-tokens.md#containment).
 """
 
 import asyncio
@@ -17,6 +17,8 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any
 
@@ -25,52 +27,27 @@ import orjson
 from msgspec.structs import replace
 
 from gateway.auth import token_format, token_validity
-from gateway.auth.token_lookup import Row, RowReader
-from gateway.store.timestamps import ClockMs, from_ms, now_ms
-from policy.caller import MAX_ANCESTORS, NOTHING_ALLOWED, Caller, TokenPolicy, effective_policy
+from gateway.auth import token_queries as queries
+from gateway.auth.token_lookup import Row, RowReader, SealedStarts, begin_request
+from gateway.store.timestamps import LAST_USE_MS, ClockMs, from_ms, now_ms
+from policy.caller import NOTHING_ALLOWED, Caller, EffectivePolicy, TokenPolicy, effective_policy
 from policy.grants import Grant
 from policy.refusals import Unauthenticated
 from policy.rule_facts import Rule
 from policy.rules import RuleSet
 from policy.vocabulary import RuleAction, RuleType, UnauthorizedReason
-from providers.bounded_map import BoundedMap
+from providers.bounded_map import ByteBoundedMap
 from providers.ports.connection import ConnectionInfo
 
 _SCHEMES = (b"Bearer ", b"bearer ")  # the spellings of nearly all clients
 _HEADER = re.compile(rb"bearer +(\S+)", re.IGNORECASE)
-_MAX_COMPILED = 1024
-_MAX_CONNECTIONS = 4096
+_CALLERS_BYTES = 128 * 1024 * 1024  # about 40,000 tokens; others are built from the rows read
+_POLICIES_BYTES = 256 * 1024 * 1024  # about 250,000 tokens without rules, or 280,000 rules
+# Measured sizes of what is kept, in bytes.
+_CALLER_BYTES, _CONNECTION_BYTES, _POLICY_BYTES, _RULE_BYTES = 2000, 1000, 1000, 900
+_MAX_DECODED = 4096
 _THREAD_SETTINGS = 8192  # bytes; longer ones, with many recipient patterns, are read in a thread
 _THREAD_RULES = 10_000  # more are compiled in a thread, so that other requests go on
-_LAST_USED_STEP = 60_000  # milliseconds: `lastUsedAt` is that coarse
-
-# Lists are read as text, because one of the drivers would decode JSON, and a list is not hashable.
-_CONNECTION = """
-       c.id, c.resource_id, c.kind, c.provider, c.mode, c.account_email, c.can_write, c.status,
-       c.base_url, CAST(c.selected_site_ids AS TEXT), CAST(c.granted_scopes AS TEXT)"""
-# The connections that a token reaches: docs/spec/tokens.md#reach. A resource without any has one
-# row with a null connection.
-_REACH = """
-  FROM access_tokens a
-  LEFT JOIN token_resources t ON t.token_id = a.id
-  LEFT JOIN operator_resources o
-    ON o.operator_id = a.operator_id AND o.resource_id = t.resource_id
-  LEFT JOIN connections c ON c.operator_id = o.operator_id AND c.resource_id = o.resource_id"""
-_TOKEN_COLUMNS = 11  # before those of a connection
-_PARENT = 9  # the column of the parent's id
-_BY_DIGEST = f"""
-SELECT a.id, a.name, a.key_id, a.digest, a.previous_until, a.operator_id, a.policy_rev,
-       a.expires_at, a.revoked_at, a.parent_id, a.last_used_at,{_CONNECTION}{_REACH}
- WHERE a.digest = :digest OR a.previous_digest = :digest ORDER BY c.id
-"""
-_BY_ID = _BY_DIGEST.replace("a.digest = :digest OR a.previous_digest = :digest", "a.id = :id")
-_SETTINGS = "SELECT settings, policy_rev, added_rules FROM access_tokens WHERE id = :id"
-_RULES = "SELECT id, rule_type, pattern, action FROM collab_rules WHERE token_id = :id"
-_ADDED_RULES = f"{_RULES} AND id > :last AND source = 'auto'"
-_CONNECTIONS = f"""
-SELECT {_CONNECTION}{_REACH}
- WHERE a.id = :id AND c.id IS NOT NULL ORDER BY c.id
-"""
 
 _RULE_TYPES: Mapping[str, RuleType] = MappingProxyType({kind.value: kind for kind in RuleType})
 _ACTIONS: Mapping[str, RuleAction] = MappingProxyType({word.value: word for word in RuleAction})
@@ -81,6 +58,7 @@ UseRecorder = Callable[[int, int], None]
 
 
 class _Compiled(TokenPolicy, frozen=True, kw_only=True):
+    rules_read: int
     other_changes: int  # changes of the policy that did more than add an automatic rule
     last_rule: int | None  # the highest id of a rule in *rules*; None: they cannot be extended
 
@@ -92,13 +70,14 @@ class _KnownCaller(msgspec.Struct):
     Attributes:
         ends: When one of the rows ends the token by itself, in milliseconds: by expiry, or by a
             rotation; None: none does.
-        used: The last use that is stored or about to be, in milliseconds.
+        used: The last use that is stored or about to be, in milliseconds; 0: not known.
     """
 
     rows: Sequence[Row]
     caller: Caller
+    sealed: SealedStarts
     ends: int | None
-    used: int
+    used: int = 0
 
 
 class Authenticator:
@@ -128,11 +107,11 @@ class Authenticator:
         self._reconnect = reconnect
         self._record_use = record_use
         self._clock = clock
-        self._compiled: BoundedMap[tuple[int, int], _Compiled] = BoundedMap(_MAX_COMPILED)
-        self._newest: BoundedMap[int, _Compiled] = BoundedMap(_MAX_COMPILED)  # by token
-        self._callers: BoundedMap[bytes, _KnownCaller] = BoundedMap(_MAX_COMPILED)  # by digest
+        # By token, with the revision that was compiled.
+        self._policies: ByteBoundedMap[int, tuple[int, _Compiled]] = ByteBoundedMap(_POLICIES_BYTES)
+        self._callers: ByteBoundedMap[bytes, _KnownCaller] = ByteBoundedMap(_CALLERS_BYTES)
         # Equal rows make equal connections: the row is read every time, but decoded once.
-        self._decoded = lru_cache(_MAX_CONNECTIONS)(self._connection)
+        self._decoded = lru_cache(_MAX_DECODED)(self._connection)
 
     async def authenticate(self, headers: list[tuple[bytes, bytes]]) -> Caller:
         """
@@ -143,12 +122,7 @@ class Authenticator:
             StorageUnavailable: The token could not be looked up.
         """
         digest = self._known_digest(headers) or read_bearer(headers, token_format.digest)
-        rows = await self._reader.rows(_BY_DIGEST, {"digest": digest})
-        known = self._callers.get(digest)
-        if known is not None and known.rows is rows:
-            now = self._clock()
-            if (known.ends is None or now < known.ends) and now - known.used < _LAST_USED_STEP:
-                return known.caller
+        rows = await self._reader.rows(queries.BY_DIGEST, {"digest": digest})
         if not rows:
             raise Unauthenticated(UnauthorizedReason.UNKNOWN_TOKEN)
         return await self._caller_of(rows, digest)
@@ -162,7 +136,7 @@ class Authenticator:
                 it had before a rotation.
             StorageUnavailable: The token could not be looked up.
         """
-        rows = await self._reader.rows(_BY_ID, {"id": token})
+        rows = await self._reader.rows(queries.BY_ID, {"id": token})
         if not rows:
             raise Unauthenticated(UnauthorizedReason.UNKNOWN_TOKEN)
         _, _, current_key_id, digest, *_ = rows[0]
@@ -185,47 +159,38 @@ class Authenticator:
 
     async def _caller_of(self, rows: Sequence[Row], digest: bytes) -> Caller:
         now = self._clock()
-        token = rows[0]
-        ancestors = await self._ancestors(token[_PARENT]) if token[_PARENT] is not None else ()
-        token_validity.require_alive(token, digest, now)
-        for ancestor in ancestors:
-            token_validity.require_unended(ancestor[0], now)
         known = self._callers.get(digest)
-        if known is not None and known.rows is rows:
-            caller = known.caller
+        if known is not None and (known.rows is rows or known.rows == rows):
+            known.rows = rows
+            if known.ends is not None and now >= known.ends:
+                _require_alive(_by_token(rows), digest, now)
         else:
-            caller = await self._caller(rows, ancestors)
-        used = token[_TOKEN_COLUMNS - 1]
-        if used is None or now - used >= _LAST_USED_STEP:
-            self._record_use(caller.token_id, used := now)
+            known = await self._know(rows, digest, now)
+        if now - known.used >= LAST_USE_MS:
+            known.used = now
+            self._record_use(known.caller.token_id, now)
+        begin_request(known.sealed)
+        return known.caller
+
+    async def _know(self, rows: Sequence[Row], digest: bytes, now: int) -> _KnownCaller:
+        """Build the caller of a token that is alive, and keep it."""
+        tokens = _by_token(rows)
+        _require_alive(tokens, digest, now)
+        policies = [await self._policy(each[0][0], each[0][6]) for each in tokens]
+        caller = self._caller(tokens, effective_policy(policies[0], policies[1:]))
+        sealed = {row[queries.TOKEN_COLUMNS]: row[queries.SEALED] for row in tokens[0]}
+        ends = token_validity.end_of(tokens[0], tokens[1:], digest)
+        known = _KnownCaller(rows, caller, sealed, ends)
         if all(info.status != "needs_reauth" for info in caller.connections):  # links age
-            ends = token_validity.end_of(rows, ancestors, digest)
-            self._callers[digest] = _KnownCaller(rows, caller, ends, used)
-        return caller
+            rules = sum(policy.rules_read for policy in policies)
+            size = _CALLER_BYTES + _CONNECTION_BYTES * len(rows) + _RULE_BYTES * rules
+            self._callers.put(digest, known, size)
+        return known
 
-    async def _ancestors(self, parent: int | None) -> Sequence[Sequence[Row]]:
-        """
-        Return the rows of *parent*, of its parent and so on.
-
-        Raises:
-            Unauthenticated: One of them does not exist, or there are too many.
-        """
-        ancestors: list[Sequence[Row]] = []
-        while parent is not None:
-            rows = await self._reader.rows(_BY_ID, {"id": parent})
-            if not rows or len(ancestors) == MAX_ANCESTORS:
-                raise Unauthenticated(UnauthorizedReason.REVOKED)
-            ancestors.append(rows)
-            parent = rows[0][_PARENT]
-        return ancestors
-
-    async def _caller(self, rows: Sequence[Row], ancestors: Sequence[Sequence[Row]]) -> Caller:
+    def _caller(self, tokens: Sequence[Sequence[Row]], policy: EffectivePolicy) -> Caller:
+        rows, *ancestors = tokens
         token, name, key_id, _, _, operator, rev, *_ = rows[0]
-        policy = effective_policy(
-            await self._policy(token, rev),
-            [await self._policy(ancestor[0][0], ancestor[0][6]) for ancestor in ancestors],
-        )
-        ends = [row[0][7] for row in (rows, *ancestors) if row[0][7] is not None]
+        ends = [each[0][7] for each in tokens if each[0][7] is not None]
         reached = [_connection_ids(each) for each in ancestors]
         return Caller(
             token_id=token,
@@ -242,51 +207,53 @@ class Authenticator:
             ancestor_revs=tuple([each[0][6] for each in ancestors]),
             connections=tuple(
                 [
-                    self._with_reconnect_url(row[_TOKEN_COLUMNS:])
+                    self._with_reconnect_url(row[queries.TOKEN_COLUMNS : queries.SEALED])
                     for row in rows
-                    if row[_TOKEN_COLUMNS] is not None
-                    and all(row[_TOKEN_COLUMNS] in ids for ids in reached)
+                    if row[queries.TOKEN_COLUMNS] is not None
+                    and all(row[queries.TOKEN_COLUMNS] in ids for ids in reached)
                 ]
             ),
         )
 
     async def connections_of(self, token: int) -> tuple[ConnectionInfo, ...]:
         """Return the connections that a token reaches, in any status, in ascending order of id."""
-        rows = await self._reader.rows(_CONNECTIONS, {"id": token})
+        rows = await self._reader.rows(queries.CONNECTIONS, {"id": token})
         return tuple([self._with_reconnect_url(row) for row in rows])
 
     async def rules_of(self, token: int) -> list[Rule] | None:
         """Return a token's rules; None when an unreadable one may be a block."""
-        return _rules(await self._reader.rows(_RULES, {"id": token}))
+        return _rules(await self._reader.rows(queries.RULES, {"id": token}))
 
     async def _policy(self, token: int, rev: int) -> "_Compiled":
-        cached = self._compiled.get((token, rev))
-        if cached is not None:
-            self._compiled.move_to_end((token, rev))
-            return cached
-        rows = await self._reader.rows(_SETTINGS, {"id": token})
+        compiled_rev, newest = self._policies.get(token) or (0, None)
+        if newest is not None and compiled_rev == rev:
+            return newest
+        rows = await self._reader.rows(queries.SETTINGS, {"id": token})
         if not rows:
             raise Unauthenticated(UnauthorizedReason.UNKNOWN_TOKEN)
-        settings, read_rev, added = _json(rows[0][0], {}), int(rows[0][1]), int(rows[0][2])
+        (stored, read_rev, added) = rows[0]
         # Read after the revision: rules may be newer than the cache key, never older.
-        newest = self._newest.get(token)
         if newest is None or newest.other_changes != read_rev - added or newest.last_rule is None:
-            policy = await self._compile(token, settings, other_changes=read_rev - added)
+            policy = await self._compile(token, stored, other_changes=read_rev - added)
         else:
             values = {"id": token, "last": newest.last_rule}
-            new_rules = await self._reader.rows(_ADDED_RULES, values)
+            new_rules = await self._reader.rows(queries.ADDED_RULES, values)
             policy = replace(
                 newest,
                 rules=newest.rules.extended(_rules(new_rules) or ()),
+                rules_read=newest.rules_read + len(new_rules),
                 last_rule=max((row[0] for row in new_rules), default=newest.last_rule),
             )
-        self._compiled[(token, read_rev)] = self._newest[token] = policy
+        size = _POLICY_BYTES + _RULE_BYTES * policy.rules_read + len(stored) * 4
+        self._policies.put(token, (read_rev, policy), size)
         return policy
 
-    async def _compile(self, token: int, settings: Settings, *, other_changes: int) -> "_Compiled":
-        is_long = len(orjson.dumps(settings)) > _THREAD_SETTINGS
-        grant = await asyncio.to_thread(Grant.read, settings) if is_long else Grant.read(settings)
-        rows = await self._reader.rows(_RULES, {"id": token}) if grant.collab_enabled else ()
+    async def _compile(self, token: int, stored: str, *, other_changes: int) -> "_Compiled":
+        if len(stored) > _THREAD_SETTINGS:  # and not shared with other tokens
+            settings, grant = await asyncio.to_thread(_granted.__wrapped__, stored)
+        else:
+            settings, grant = _granted(stored)
+        rows = await self._reader.rows(queries.RULES, {"id": token}) if grant.collab_enabled else ()
 
         def compiled() -> _Compiled:
             rules = _rules(rows)
@@ -296,6 +263,7 @@ class Authenticator:
                 grant=grant,
                 settings=settings,
                 rules=compile_rules(grant, rules),
+                rules_read=len(rows),
                 other_changes=other_changes,
                 last_rule=max((row[0] for row in rows), default=0) if extensible else None,
             )
@@ -324,8 +292,34 @@ class Authenticator:
         )
 
 
+@lru_cache(_MAX_DECODED)
+def _granted(stored: str) -> tuple[Settings, Grant]:
+    """Return stored settings and their grant: one object for all tokens with equal settings."""
+    settings = _json(stored, {})
+    return settings, Grant.read(settings)
+
+
+def _by_token(rows: Sequence[Row]) -> list[list[Row]]:
+    """Return the rows of the token, of its parent and so on."""
+    return [list(group) for _, group in groupby(rows, key=itemgetter(queries.DEPTH))]
+
+
+def _require_alive(tokens: Sequence[Sequence[Row]], digest: bytes, now: int) -> None:
+    """
+    Check a token and its ancestors; see `token_validity`.
+
+    Raises:
+        Unauthenticated: One of them is at its end or does not exist, or there are too many.
+    """
+    if tokens[-1][0][queries.PARENT] is not None:
+        raise Unauthenticated(UnauthorizedReason.REVOKED)
+    token_validity.require_alive(tokens[0][0], digest, now)
+    for ancestor in tokens[1:]:
+        token_validity.require_unended(ancestor[0], now)
+
+
 def _connection_ids(rows: Sequence[Row]) -> frozenset[int]:
-    return frozenset(row[_TOKEN_COLUMNS] for row in rows)
+    return frozenset(row[queries.TOKEN_COLUMNS] for row in rows)
 
 
 def _rules(rows: Iterable[Row]) -> list[Rule] | None:

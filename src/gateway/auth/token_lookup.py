@@ -5,15 +5,17 @@ The SQL is the same on both databases. SQLite is read in the event loop over a r
 (about ten microseconds; WAL readers rarely wait), PostgreSQL through the pool.
 
 SQLite rows are cached until `PRAGMA data_version` changes, which it does after any commit of this
-or another process. See docs/adr/0015-cached-rows-are-valid-until-a-commit.md.
+or another process. See docs/adr/0015-cached-rows-are-valid-until-a-commit.md. The
+read at the start of a request also tells which credentials are stored still: `is_still_stored`.
 """
 
+import re
+import time
 from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
-
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncEngine
 
 from gateway.store import sqlite
 from gateway.store.database import Database, StorageUnavailable, translate_failures
@@ -21,8 +23,36 @@ from providers.bounded_map import BoundedMap
 
 Row = tuple[Any, ...]
 _BUSY_SECONDS = 0.2  # blocks the event loop; readers rarely wait in WAL
+_REQUEST_SECONDS = 5.0  # that what a request read when it began is used for its calls
 _CACHED_RESULTS = 4096
+_PARAMETER = re.compile(r":(\w+)")
 _CACHED_ROWS = 64  # per result; longer results are not cached
+
+
+# The start of the sealed credentials of each connection that the current request may use, with the
+# (monotonic) time of the read. It holds a random nonce, so that other credentials start otherwise.
+SealedStarts = Mapping[int, bytes | None]
+_sealed_starts: ContextVar[tuple[float, SealedStarts]] = ContextVar("sealed_starts")
+
+
+def begin_request(starts: SealedStarts) -> None:
+    """Tell what the read at the start of the current request returned; see `SealedStarts`."""
+    _sealed_starts.set((time.monotonic(), starts))
+
+
+def is_still_stored(connection_id: int, sealed: bytes) -> bool:
+    """
+    Return whether the request found the credentials *sealed* stored when it began.
+
+    False outside requests, and in one that has taken longer than a few seconds.
+    """
+    began, starts = _sealed_starts.get((0.0, {}))
+    start = starts.get(connection_id)
+    return (
+        start is not None
+        and sealed.startswith(start)
+        and time.monotonic() - began < _REQUEST_SECONDS
+    )
 
 
 class RowReader(Protocol):
@@ -83,23 +113,67 @@ class SqliteRowReader:
             self._version = None  # it belongs to this connection
 
 
-class PooledRowReader:
-    """Reads through the reader engine's pool."""
+class _ConnectionLost(StorageUnavailable):
+    """The connection was lost; a new one may answer."""
 
-    def __init__(self, engine: AsyncEngine) -> None:
-        self._engine = engine
+
+class PostgresRowReader:
+    """
+    Reads through the database's pool: one round trip, with the driver's own statement.
+
+    A connection that was lost while it was idle is replaced, and the query runs once more.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._engine = database.reader
+        self._runs_in_transaction = database.reader is database.writer
 
     async def rows(self, query: str, values: Mapping[str, object]) -> Sequence[Row]:
-        async with translate_failures(), self._engine.connect() as connection:
-            result = await connection.execute(text(query), values)
-            return [tuple(row) for row in result.all()]  # iterated, each row costs three calls
+        statement, names = _numbered(query)
+        arguments = [values[name] for name in names]
+        async with translate_failures():
+            try:
+                return await self._fetch(statement, arguments)
+            except _ConnectionLost:
+                return await self._fetch(statement, arguments)
+
+    async def _fetch(self, statement: str, arguments: Sequence[object]) -> Sequence[Row]:
+        """
+        Return the rows.
+
+        Raises:
+            _ConnectionLost: The connection was lost, perhaps while it was idle.
+        """
+        pooled = await self._engine.raw_connection()
+        driver: Any = pooled.driver_connection
+        try:
+            if self._runs_in_transaction:
+                async with driver.transaction():
+                    records = await driver.fetch(statement, *arguments)
+            else:
+                records = await driver.fetch(statement, *arguments)
+        except BaseException as failure:
+            is_lost = isinstance(failure, Exception) and driver.is_closed()
+            pooled.invalidate()
+            if is_lost:
+                raise _ConnectionLost from failure
+            raise
+        pooled.close()
+        return [tuple(record) for record in records]
 
     def close(self) -> None:
         """Leave the pool to its owner."""
 
 
+@lru_cache
+def _numbered(query: str) -> tuple[str, Sequence[str]]:
+    """Return *query* with the driver's parameters, `$1`, and the names that they replace."""
+    names = list(dict.fromkeys(_PARAMETER.findall(query)))
+    return _PARAMETER.sub(lambda match: f"${names.index(match[1]) + 1}", query), names
+
+
 def open_row_reader(database: Database) -> RowReader:
     """Return the row reader for the kind of *database*."""
     if database.path is None:
-        return PooledRowReader(database.reader)
+        return PostgresRowReader(database)
     return SqliteRowReader(database.path)

@@ -179,16 +179,6 @@ def status_conditions(status: Status, now: int) -> tuple[ColumnElement[bool], ..
             return (revoked.is_(None), expires.is_(None) | (expires > now))
 
 
-async def record_use(session: AsyncSession, token_id: int, now: int) -> None:
-    """Store the last use of a token; an earlier *now* changes nothing."""
-    used = col(AccessToken.last_used_at)
-    await session.exec(
-        update(AccessToken)
-        .where(col(AccessToken.id) == token_id, used.is_(None) | (used < now))
-        .values(last_used_at=now)
-    )
-
-
 def _id(token: AccessToken) -> int:
     if token.id is None:
         raise LookupError("a token that is not stored yet has no id")

@@ -1,15 +1,17 @@
 """
 Credentials of connections, read from their rows for the HTTP layer.
 
-Every call reads the row, so a changed or removed credential takes effect at once; the decrypted
-value is cached beside the sealed one, which differs after every change.
+A changed or removed credential takes effect at the next request: the read that begins a request
+tells whether what is kept here is stored still (`token_lookup.is_still_stored`); if not, and
+outside requests, each call reads the row. The decrypted value is kept beside the sealed one, which
+differs after every change.
 `providers.oauth.credentials` renews tokens; its state in memory is dropped when the stored version
 is another one.
 """
 
 import logging
 from base64 import b64encode
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from functools import partial
 from typing import Any
@@ -17,7 +19,7 @@ from typing import Any
 import msgspec
 import orjson
 
-from gateway.auth.token_lookup import Row, RowReader
+from gateway.auth.token_lookup import RowReader, is_still_stored
 from gateway.connections import rows as connection_rows
 from gateway.connections.reconnect_links import ReconnectLinks
 from gateway.errors import Overloaded
@@ -26,11 +28,13 @@ from gateway.store import timestamps
 from gateway.store.background import PeriodicTask, for_each, running_tasks
 from gateway.store.database import Database, StorageUnavailable
 from gateway.store.leases import Leases
+from providers.bounded_map import BoundedMap
 from providers.failures import NeedsReauth
 from providers.http.client import Credentials
 from providers.oauth import credentials as oauth
 
 _LEASE = "refresh:{}"
+_MAX_KEPT = 10_000  # about 40 MB
 _RETRY_SECONDS = 0.25  # between attempts to store renewed tokens
 LOGIN_REFUSED = "The calendar server refused the user name or the password."
 _SELECT_SEALED = "SELECT credentials, provider FROM connections WHERE id = :id"
@@ -41,6 +45,15 @@ _SELECT_DETAIL = "SELECT status_detail FROM connections WHERE id = :id"
 Endpoints = Callable[[int, str, Mapping[str, Any]], oauth.TokenEndpoint | None]
 
 log = logging.getLogger("gateway")
+
+
+class _Kept(msgspec.Struct):
+    """The credentials of a connection as they are stored, and what applies those of *version*."""
+
+    sealed: bytes
+    stored: Mapping[str, Any]
+    version: int
+    client: Credentials | None = None
 
 
 class CredentialRepository:
@@ -68,10 +81,7 @@ class CredentialRepository:
         self._endpoints = endpoints
         self._leases = leases
         self._links = links
-        self._clients: dict[int, tuple[int, Credentials]] = {}
-        # The rows that each client was last found by; they are the same until the next commit.
-        self._bound: dict[int, tuple[Sequence[Row], Credentials]] = {}
-        self._decrypted: dict[int, tuple[bytes, Mapping[str, Any]]] = {}
+        self._kept: BoundedMap[int, _Kept] = BoundedMap(_MAX_KEPT)
         self._unsaved: dict[int, tuple[Mapping[str, Any], int]] = {}  # tokens, version they replace
 
     def for_connection(
@@ -82,28 +92,41 @@ class CredentialRepository:
 
     async def read(self, connection_id: int) -> Mapping[str, Any]:
         """
-        Return the decrypted credentials, and the provider code as the member `provider`.
+        Return the decrypted credentials as they are stored now; the provider code as `provider`.
 
         Raises:
             NeedsReauth: Nothing is stored, or it cannot be decrypted.
             Overloaded: The database did not answer.
         """
+        return self._with_newer(connection_id, await self._read(connection_id))
+
+    async def _read(self, connection_id: int) -> _Kept:
         try:
             rows = await self._lookup.rows(_SELECT_SEALED, {"id": connection_id})
         except StorageUnavailable as failure:
             raise Overloaded from failure
-        return self._opened(connection_id, rows)
-
-    def _opened(self, connection_id: int, rows: Sequence[Row]) -> Mapping[str, Any]:
         if not rows or rows[0][0] is None:
-            self._decrypted.pop(connection_id, None)
+            self.forget(connection_id)
             raise NeedsReauth
         sealed, provider = rows[0]
-        cached = self._decrypted.get(connection_id)
-        if cached is None or cached[0] != sealed:
-            cached = (bytes(sealed), self._decrypt(connection_id, bytes(sealed)))
-            self._decrypted[connection_id] = cached
-        return {**cached[1], **self._newer(connection_id, cached[1]), "provider": provider}
+        former = self._kept.get(connection_id)
+        if former is not None and former.sealed == sealed:
+            return former
+        stored = {**self._decrypt(connection_id, bytes(sealed)), "provider": provider}
+        entry = _Kept(bytes(sealed), stored, int(stored.get("version", 0)))
+        is_renewed = connection_id not in self._unsaved  # by this process
+        if is_renewed and former is not None and former.version == entry.version:
+            entry.client = former.client
+        self._kept[connection_id] = entry
+        return entry
+
+    async def _current(self, connection_id: int) -> _Kept:
+        """Return the credentials that were stored when the request began, or later."""
+        entry = self._kept.get(connection_id)
+        if entry is None or not is_still_stored(connection_id, entry.sealed):
+            return await self._read(connection_id)
+        self._kept.move_to_end(connection_id)
+        return entry
 
     async def has_api_token(self, connection_id: int) -> bool:
         """Return whether the connection has an API token instead of an owner's consent."""
@@ -112,10 +135,11 @@ class CredentialRepository:
         except NeedsReauth:
             return False
 
-    def _newer(self, connection_id: int, stored: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the renewed tokens that are not stored yet, unless a person has reconnected."""
+    def _with_newer(self, connection_id: int, entry: _Kept) -> Mapping[str, Any]:
+        """Add the renewed tokens that are not stored yet, unless a person has reconnected."""
         renewed, expected = self._unsaved.get(connection_id, ({}, 0))
-        return renewed if stored.get("version", 0) == expected else {}
+        stored = entry.stored
+        return {**stored, **renewed} if stored.get("version", 0) == expected else stored
 
     def _decrypt(self, connection_id: int, sealed: bytes) -> Mapping[str, Any]:
         context = column_context("connections", connection_id, "credentials")
@@ -128,27 +152,16 @@ class CredentialRepository:
 
     async def client(self, connection_id: int, scheme: str) -> Credentials:
         """Return an object that applies the stored credentials; the same until they change."""
-        try:
-            rows = await self._lookup.rows(_SELECT_SEALED, {"id": connection_id})
-        except StorageUnavailable as failure:
-            raise Overloaded from failure
-        bound = self._bound.get(connection_id)
-        if bound is not None and bound[0] is rows and not self._unsaved:
-            return bound[1]
-        stored = self._opened(connection_id, rows)
-        version = int(stored.get("version", 0))
-        cached = self._clients.get(connection_id)
-        if cached is None or cached[0] != version:
-            client = self._create_client(connection_id, stored, scheme)
-            cached = self._clients[connection_id] = (version, client)
-        self._bound[connection_id] = rows, cached[1]
-        return cached[1]
+        entry = await self._current(connection_id)
+        if entry.client is None:
+            stored = self._with_newer(connection_id, entry)
+            entry.version = int(stored.get("version", 0))
+            entry.client = self._create_client(connection_id, stored, scheme)
+        return entry.client
 
     def forget(self, connection_id: int) -> None:
         """Drop the cached state of a connection that was changed or removed."""
-        self._bound.pop(connection_id, None)
-        self._clients.pop(connection_id, None)
-        self._decrypted.pop(connection_id, None)
+        self._kept.pop(connection_id, None)
 
     async def save(self, connection_id: int, new: oauth.StoredCredentials, expected: int) -> bool:
         """
@@ -169,9 +182,9 @@ class CredentialRepository:
             self._unsaved[connection_id] = (renewed, expected)
             log.warning("renewed tokens are not stored yet", extra={"connection_id": connection_id})
             saved = True
-        cached = self._clients.get(connection_id)
-        if saved and cached is not None:
-            self._clients[connection_id] = (new.version, cached[1])
+        entry = self._kept.get(connection_id)
+        if saved and entry is not None:
+            entry.version = new.version
         return saved
 
     async def _store(self, connection_id: int, renewed: Mapping[str, Any], expected: int) -> bool:

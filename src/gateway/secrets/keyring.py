@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 _VERSION = b"\x01"
 _ID = 4  # bytes
 _NONCE = 12  # bytes
-_HEAD = len(_VERSION) + _ID + _NONCE
+HEAD_BYTES = len(_VERSION) + _ID + _NONCE  # of what is sealed; never the same twice
 MIN_SECRET = 16  # characters; anything shorter is a password
 
 
@@ -150,9 +150,9 @@ def _seal(key_id: bytes, cipher: AESGCM, plain: bytes, bound_to: bytes) -> bytes
 
 
 def _open(cipher: AESGCM, sealed: bytes, bound_to: bytes) -> bytes:
-    head = sealed[:_HEAD]
+    head = sealed[:HEAD_BYTES]
     try:
-        return cipher.decrypt(head[-_NONCE:], sealed[_HEAD:], head[:-_NONCE] + bound_to)
+        return cipher.decrypt(head[-_NONCE:], sealed[HEAD_BYTES:], head[:-_NONCE] + bound_to)
     except (InvalidTag, ValueError) as failure:
         raise ValueError("damaged, or sealed for another context") from failure
 

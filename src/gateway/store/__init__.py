@@ -17,7 +17,7 @@ The database of the process: engines, tables and the shared state that lives in 
     idempotency  attempts and responses of `Idempotency-Key` requests
     uploads      files uploaded to be attached to messages
     event_ids    public ids of calendars and events
-    background   jobs and loops that run beside the requests
+    background   loops that run beside the requests
     cleanup      the hourly deletion of expired rows
     schema_version
                  the version of the schema: the current one and the known ones

@@ -1,14 +1,12 @@
-"""Asynchronous jobs that no response waits for, and loops that run while the process serves."""
+"""Loops that run while the process serves, and work over several items."""
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
-
-from gateway.store.database import StorageUnavailable
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -17,26 +15,6 @@ log = logging.getLogger("gateway")
 
 # Called with (done, total) during a long job; total is None while unknown.
 ProgressListener = Callable[[int, int | None], None]
-
-
-class BackgroundJobs:
-    """Runs small jobs of this process, at most one per key at a time."""
-
-    def __init__(self) -> None:
-        self._tasks: dict[object, asyncio.Task[None]] = {}
-
-    def run(self, key: object, job: Coroutine[Any, Any, None]) -> None:
-        """Start *job*, unless a job with the same *key* is running."""
-        if key in self._tasks:
-            job.close()
-            return
-        task = asyncio.get_running_loop().create_task(_log_unavailable(job))
-        self._tasks[key] = task
-        task.add_done_callback(lambda _: self._tasks.pop(key, None))
-
-    async def drain(self) -> None:
-        while self._tasks:
-            await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
 
 # Name of a periodic task -> whether its last run succeeded. A process has one set of tasks.
@@ -109,10 +87,3 @@ async def for_each(
             raise outcome
         results.append(outcome)
     return results
-
-
-async def _log_unavailable(job: Coroutine[Any, Any, None]) -> None:
-    try:
-        await job
-    except StorageUnavailable:
-        log.warning("a background write did not get through")

@@ -1,9 +1,9 @@
 """
 Repetition of transactions that PostgreSQL rolled back because of another one.
 
-A deadlock or a serialization failure means that nothing was written and that the same transaction
-may succeed now. Every function that writes in a transaction is therefore `retried`; see
-docs/spec/reliability.md#database-failures.
+A deadlock, a serialization failure or a connection that was lost before the commit means that
+nothing was written and that the same transaction may succeed now. Every function that writes in a
+transaction is therefore `retried`; see docs/spec/reliability.md#database-failures.
 """
 
 import asyncio

@@ -7,6 +7,7 @@ processes wait for each other instead of losing updates, and readers never wait 
 
 import asyncio
 import logging
+import math
 import os
 import secrets
 import time
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from sqlalchemy import Connection, event, text
 from sqlalchemy.dialects import sqlite as sqlite_dialect
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool, QueuePool
 from sqlmodel import SQLModel
@@ -50,6 +51,7 @@ MIGRATION_SECONDS = 60.0  # that a start waits for the migration of another proc
 # That PostgreSQL keeps an open transaction whose process sends nothing: a frozen one's locks would
 # otherwise stop the others until it goes on.
 _IDLE_MS = 15_000
+_PING_AFTER = 30.0  # seconds that a pooled connection was idle: a firewall may have dropped it
 _MIGRATION_LOCK = 7_301_120  # arbitrary, but the same in every process
 
 _DRIVERS = frozenset({"sqlite+aiosqlite", "postgresql+asyncpg"})
@@ -60,7 +62,11 @@ class StorageUnavailable(Exception):
 
 
 class TransactionConflict(StorageUnavailable):
-    """A transaction was rolled back by another one and wrote nothing; `conflicts.retried`."""
+    """
+    A transaction wrote nothing, and may succeed at once; see `conflicts.retried`.
+
+    Another one rolled it back, or its connection was lost before its commit.
+    """
 
 
 class UnsafeSqlite(Exception):
@@ -68,7 +74,12 @@ class UnsafeSqlite(Exception):
 
 
 class Database:
-    """Two engines over one database: one for reads and one for writes; the same on PostgreSQL."""
+    """
+    Two engines over one database: one for reads and one for writes; one pool on PostgreSQL.
+
+    There, reads commit by themselves, one round trip each: at READ COMMITTED each statement sees
+    its own state anyway. Behind a pooler per transaction they cannot, see `_connect_options`.
+    """
 
     def __init__(
         self, url: str, reader: AsyncEngine, writer: AsyncEngine, migrator: AsyncEngine
@@ -109,13 +120,17 @@ class Database:
             isolation_level="READ COMMITTED",
             pool_size=pool_size,
             max_overflow=connections - pool_size,
-            pool_pre_ping=True,
             pool_timeout=3,
             connect_args={**options, "command_timeout": 3},
         )
+        _replace_lost_connections(engine)
+        reader = engine
+        if pooler == "session":
+            reader = engine.execution_options(isolation_level="AUTOCOMMIT")
+            event.listen(engine.sync_engine, "connect", _set_isolation)
         # A migration of large tables takes longer than a statement of a request may.
         migrator = create_async_engine(url, poolclass=NullPool, connect_args=options)
-        return cls(url, engine, engine, migrator)
+        return cls(url, reader, engine, migrator)
 
     @property
     def path(self) -> Path | None:
@@ -198,9 +213,14 @@ class Database:
                 AsyncSession(self.writer, expire_on_commit=False) as session,
                 session.begin(),
             ):
-                yield session
-                if self.before_commit is not None:
-                    await self.before_commit(session)
+                try:
+                    yield session
+                    if self.before_commit is not None:
+                        await self.before_commit(session)
+                except DBAPIError as failure:
+                    if failure.connection_invalidated:
+                        raise TransactionConflict from failure
+                    raise
         except StorageUnavailable:
             self.writes_fail = True
             raise
@@ -241,7 +261,7 @@ class Database:
 
     def pool_use(self) -> tuple[int, int]:
         """Return how many connections of this process are in use, and how many are idle."""
-        pools = [engine.pool for engine in {self.reader, self.writer}]
+        pools = {engine.pool for engine in (self.reader, self.writer)}
         queues = [pool for pool in pools if isinstance(pool, QueuePool)]
         return sum(pool.checkedout() for pool in queues), sum(pool.checkedin() for pool in queues)
 
@@ -299,6 +319,32 @@ def _connect_options(pooler: Pooler) -> dict[str, Any]:
         }
     idle = {"idle_in_transaction_session_timeout": str(_IDLE_MS)}
     return {"timeout": 2, "server_settings": idle}
+
+
+def _set_isolation(connection: Any, _record: Any) -> None:
+    """Set the level of statements that commit by themselves; others set it when they begin."""
+    level = "SET default_transaction_isolation = 'read committed'"
+    connection.run_async(lambda driver: driver.execute(level))
+
+
+def _replace_lost_connections(engine: AsyncEngine) -> None:
+    """Replace a pooled connection that was closed, or that does not answer after a long pause."""
+    dialect = engine.sync_engine.dialect
+
+    @event.listens_for(engine.sync_engine, "checkin")
+    def _note_time(_connection: Any, record: Any) -> None:
+        record.info["idle_since"] = time.monotonic()
+
+    @event.listens_for(engine.sync_engine, "checkout")
+    def _check(connection: Any, record: Any, _proxy: Any) -> None:
+        is_lost = connection.driver_connection.is_closed()
+        if not is_lost and time.monotonic() - record.info.get("idle_since", math.inf) > _PING_AFTER:
+            try:
+                dialect.do_ping(connection)
+            except Exception:  # noqa: BLE001 - whatever it is, another connection may do
+                is_lost = True
+        if is_lost:
+            raise DisconnectionError
 
 
 def _sqlite(url: str, *, writer: bool) -> AsyncEngine:

@@ -48,6 +48,8 @@ def is_unavailable(failure: BaseException) -> bool:
         return True
     if isinstance(failure, DBAPIError) and failure.connection_invalidated:
         return True
+    if type(failure).__name__ == "InternalClientError":  # asyncpg, when the server just hung up
+        return True
     if any(state[:2] in UNAVAILABLE or state in UNAVAILABLE for state in _states(failure)):
         return True
     # SQLite raises the bare class for a damaged file.

@@ -14,6 +14,8 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _UPTIME_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 _MILLISECOND = timedelta(milliseconds=1)
 
+LAST_USE_MS = 60_000  # resolution of `lastUsedAt`, in milliseconds
+
 ClockMs = Callable[[], int]  # gives milliseconds since the epoch
 
 

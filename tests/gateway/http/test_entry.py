@@ -286,7 +286,7 @@ async def test_bucket_of_a_path(path, expected):
 async def test_the_last_use_of_a_token_is_shown_to_the_admin(admin, client, token, gateway):
     mine = {"Authorization": f"Bearer {token['token']}"}
     assert (await client.get("/api/access/token", headers=mine)).status_code == 200
-    await gateway.background.drain()
+    await gateway.services.last_uses.write()
 
     shown = (await admin.get("/api/access-tokens/1")).json()
     assert shown["lastUsedAt"] == "2026-11-18T11:06:40Z"
