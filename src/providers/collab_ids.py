@@ -126,6 +126,32 @@ def split_row(text: str) -> RowKey | None:
     return RowKey(match[1].lower(), match[2].lower(), match[3])
 
 
+def same_drive(first: str, second: str) -> bool:
+    """
+    Return whether two ids name one library.
+
+    Upstream writes the hexadecimal ids of personal libraries in either letter case. Other ids
+    begin with "b!" and are base64.
+    """
+    if first == second:
+        return True
+    is_cased = first.startswith(_CASED) or second.startswith(_CASED)
+    return not is_cased and first.lower() == second.lower()
+
+
+def same_item(first: ItemKey, second: ItemKey) -> bool:
+    """Return whether two keys name one file; items of personal libraries are `{drive}!{number}`."""
+    if first == second:
+        return True
+    is_personal = _PERSONAL_ITEM.fullmatch(first.item) is not None
+    is_same = first.item.lower() == second.item.lower() if is_personal else first[1] == second[1]
+    return is_same and same_drive(first.drive, second.drive)
+
+
+_CASED = "b!"
+_PERSONAL_ITEM = re.compile(r"[0-9a-fA-F]{1,16}![0-9]{1,20}")
+
+
 def is_part(native: str) -> bool:
     """Return whether *native* is a well-formed drive or item id."""
     return _PART_FORM.fullmatch(native) is not None and native not in (".", "..")

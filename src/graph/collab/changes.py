@@ -26,25 +26,34 @@ _NAME_REFUSED = frozenset({"nameInvalid", "pathIsTooLong"})
 
 
 @translate_failures
-async def apply_change(change: Awaitable[T], *, refusable: bool = False) -> T:
+async def apply_change(
+    change: Awaitable[T], *, refusable: bool = False, is_named: bool = False
+) -> T:
     """
     Await a change upstream.
 
     Raises:
         AccessDenied: `PROVIDER_REFUSED`, the provider forbids it, with its reason where known; if
             *refusable*, every refusal of the provider means that.
-        InvalidInput: The provider, whose rules are stricter than ours, does not accept the name.
+        InvalidInput: The provider, whose rules are stricter than ours, does not accept the name;
+            if *is_named*, every 400 of the provider means that.
     """
     try:
         return await change
     except Refused as refusal:
-        if refusal.word in _NAME_REFUSED:
+        is_of_name = is_named and type(refusal) is Refused and refusal.status == 400
+        if refusal.word in _NAME_REFUSED or is_of_name:
             raise InvalidInput(
                 "The provider does not accept this name.", code=Code.VALIDATION_ERROR
             ) from refusal
         if type(refusal) is Refused and (refusable or refusal.status == 403):
             raise AccessDenied(refusal.message, code=Code.PROVIDER_REFUSED) from refusal
         raise
+
+
+async def apply_naming(change: Awaitable[T]) -> T:
+    """Await a change upstream that gives something a name; see `apply_change`."""
+    return await apply_change(change, is_named=True)
 
 
 def parse_if_match(if_match: str | None) -> str | None:

@@ -20,7 +20,7 @@ from graph.masking.guards import guarded
 from policy.refusals import InvalidInput
 from policy.rule_facts import UNKNOWN, Facts
 from policy.vocabulary import Code, CollabOp
-from providers.collab_ids import ROOT, ItemKey
+from providers.collab_ids import ROOT, ItemKey, same_drive
 from providers.content.fingerprints import FileFingerprint
 from providers.ports.collab import FileQuery, Order, Upload, UploadTruncated
 
@@ -72,7 +72,7 @@ async def upload_file(  # noqa: PLR0913 - the documented parameters, name by nam
             context,
             FILE,
             _fingerprint(parent, name, size=body.size, renames=upload.conflict == "rename"),
-            lambda: changes.apply_change(context.content.upload(parent.file.key, upload)),
+            lambda: changes.apply_naming(context.content.upload(parent.file.key, upload)),
         )
         return DriveOperationResultView(file_id=created.id)
 
@@ -114,7 +114,7 @@ async def create_folder(
         context,
         FILE,
         _fingerprint(parent, name, is_folder=True),
-        lambda: changes.apply_change(
+        lambda: changes.apply_naming(
             context.content.create_folder(parent.file.key, name, description=description)
         ),
     )
@@ -143,7 +143,7 @@ async def rename_file(
     access.require_renaming(target, types_by_name(name))
     etag = tag or target.file.etag
     await previews.describe_renaming(context, target.file, name, etag)
-    renamed = await changes.apply_change(context.content.rename(key, name, etag=etag))
+    renamed = await changes.apply_naming(context.content.rename(key, name, etag=etag))
     return DriveOperationResultView(file_id=renamed.id)
 
 
@@ -162,7 +162,7 @@ async def move_file(
     destination = ids.parse_folder(written.destination_folder_id, "destinationFolderId")
     access = open_write_access(context)
     source = await access.read_file(key, wanted=changes.ETAG | previews.shown_name(context))
-    if destination.drive != key.drive:
+    if not same_drive(destination.drive, key.drive):
         raise changes.invalid_destination("The destination is in another library.")
     parent = await changes.read_destination(access, destination)
     _require_not_inside(source, parent)

@@ -1,5 +1,6 @@
 """Root mutations: `createTaskItem`, `updateTaskItem`, `deleteTaskItem`, `addTaskComment`."""
 
+from collections.abc import Mapping
 from typing import Annotated
 
 import strawberry
@@ -45,6 +46,7 @@ async def create_task_item(
     group = _group(written.group_id, board)
     columns = write_arguments.confined(board.columns or (), routing.boards(context, account))
     settable = write_arguments.settable(fields, columns, context, renames=False)
+    settable = write_arguments.without_odd_numbers(settable, columns)
     accepted = write_arguments.name_people(settable, columns)
     await routing.translate_failures(
         write_arguments.require_recipients(accepted, columns, account, context), what=None
@@ -82,6 +84,9 @@ async def update_task_item(
     if not accepted:
         settable = write_arguments.writable(fields, confined)
         raise NoWritableFields(settable, rejected=fields)
+    accepted = write_arguments.without_odd_numbers(accepted, confined)
+    if not accepted:
+        return _nothing_set(account, target, fields)
     accepted = write_arguments.name_people(accepted, confined)
     await routing.translate_failures(
         write_arguments.require_recipients(accepted, confined, account, context), what=None
@@ -98,6 +103,19 @@ async def update_task_item(
         item_id=target.item_id,
         item=await _item(info, account, target.item_id) if success else None,
         rejected_fields=write_arguments.rejected(fields, accepted, refused),
+    )
+
+
+def _nothing_set(
+    account: TaskAccount, target: TaskTarget, fields: Mapping[str, str]
+) -> TaskItemResultView:
+    """Return the result of an update none of whose values can be a value of its column."""
+    return TaskItemResultView(
+        provider=account.connection.provider,
+        success=False,
+        item_id=target.item_id,
+        item=None,
+        rejected_fields=tuple(fields),
     )
 
 

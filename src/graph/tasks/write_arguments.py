@@ -13,6 +13,7 @@ from policy.refusals import Detail, InvalidInput
 from policy.vocabulary import Code
 from providers.item_visibility import Column
 from providers.ports.tasks import NAME_COLUMN
+from providers.records import finite_numbers
 from providers.records.tasks import TaskColumn
 from providers.tasks.accounts import TaskAccount
 
@@ -53,6 +54,9 @@ def read_fields(value: object, *, required: bool) -> dict[str, str]:
         raise _invalid("fields", "It must have at least one entry.")
     if len(value) > MAX_FIELDS:
         raise _invalid("fields", f"It may have at most {MAX_FIELDS} entries.")
+    for column, member in value.items():
+        if finite_numbers.has_infinity(member):  # in JSON it would be null, which clears the column
+            raise _invalid(f"fields.{column}", "It must be a finite number.")
     return {
         str(column): text if isinstance(text, str) else msgspec.json.encode(text).decode()
         for column, text in value.items()
@@ -99,6 +103,18 @@ def writable(
     if renames and fields.get(NAME_COLUMN, "").strip():
         writable_ids.add(NAME_COLUMN)
     return [column for column in fields if column in writable_ids]
+
+
+def without_odd_numbers(
+    fields: Mapping[str, str], columns: Iterable[TaskColumn | Column]
+) -> dict[str, str]:
+    """Return *fields* but for numbers that are not finite, which providers would clear."""
+    number_columns = {column.id for column in columns if column.type == "number"}
+    return {
+        column: text
+        for column, text in fields.items()
+        if column not in number_columns or not finite_numbers.is_not_finite(text)
+    }
 
 
 def name_people(

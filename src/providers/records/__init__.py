@@ -6,6 +6,8 @@ snake_case (`from_` for `from`). An attribute that is not wanted, or that upstre
 None; sequences are tuples; times are aware, UTC.
 
     base   base class, and times in milliseconds
+    finite_numbers
+           numbers that no provider stores
     mail, calendar, tasks, collab
            the records of each surface
 """

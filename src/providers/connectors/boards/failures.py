@@ -25,6 +25,12 @@ from providers.http.retry_after import seconds_until_midnight
 
 _RESET = re.compile(r"reset in (\d{1,6})", re.IGNORECASE)
 
+# Of an error that is a bare text.
+_THROTTLED_WORDS = re.compile(
+    r"budget exhausted|reset in \d|rate limit|too many requests|concurrency|daily limit"
+    r"|temporarily blocked",
+    re.IGNORECASE,
+)
 _SCOPE = re.compile(r"[a-z_]{1,30}:[a-z_]{1,30}")
 _MAX_SCOPES = 10
 
@@ -105,7 +111,8 @@ class GraphqlError(msgspec.Struct, frozen=True):
     def failure(self) -> ProviderFailure:
         """The provider failure that the error stands for."""
         code = self.code or self.message
-        if code in _THROTTLED or self.status == 429:
+        is_bare_throttle = not self.code and _THROTTLED_WORDS.search(self.message) is not None
+        if code in _THROTTLED or self.status == 429 or is_bare_throttle:
             until_reset = seconds_until_midnight("UTC") if code == _DAILY else None
             return Throttled(self.wait_seconds or until_reset)
         if code in _MISSING:

@@ -95,7 +95,8 @@ def file(
     """
     reference = item.parent_reference
     drive_id = reference.drive_id if reference is not None else None
-    if not collab_ids.is_part(item.id) or (drive_id is not None and drive_id != within):
+    is_of_another = drive_id is not None and not collab_ids.same_drive(drive_id, within)
+    if not collab_ids.is_part(item.id) or is_of_another:
         return None
     is_folder = item.folder is not None or item.package is not None or item.root is not None
     ids = item.sharepoint_ids

@@ -35,6 +35,7 @@ from providers.records.tasks import TaskBoard, TaskComment, TaskGroup, TaskItem
 
 _ID = re.compile(r"[0-9]{1,32}")
 _MAX_PEOPLE = 50  # of one value that are looked up
+_PAID_FEATURE = 402
 _MAX_ANCESTORS = 5  # levels of sub-tasks above a task; Asana has no more
 
 _MEMBERSHIP_FIELDS = "gid,memberships.project.gid,parent.gid"
@@ -280,13 +281,18 @@ class ProjectTasks:
         """Return the columns of a project; without a project, the columns of every task."""
         if not when or not board_id:
             return column_types.TASK_COLUMNS
-        settings = await self._client.read_all(
-            response_types.SettingPage,
-            "projects",
-            board_id,
-            "custom_field_settings",
-            fields=_SETTING_FIELDS,
-        )
+        try:
+            settings = await self._client.read_all(
+                response_types.SettingPage,
+                "projects",
+                board_id,
+                "custom_field_settings",
+                fields=_SETTING_FIELDS,
+            )
+        except Refused as refusal:
+            if refusal.status != _PAID_FEATURE:
+                raise
+            return column_types.TASK_COLUMNS  # free workspaces and guests have no custom fields
         return column_types.columns(settings)
 
     async def _boards_of(self, item_id: str) -> tuple[tuple[str, ...], str]:

@@ -6,4 +6,5 @@ Sites, libraries and files of one connection.
     labels               sensitivity labels
     writing              folders, renames, moves, deletions, permissions
     uploads              storing files in constant memory
+    upload_sessions      the session of one large file, which goes on after failures
 """

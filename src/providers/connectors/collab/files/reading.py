@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 from msgspec.structs import replace
 
-from providers.collab_ids import ROOT, ItemKey, is_part
+from providers.collab_ids import ROOT, ItemKey, is_part, same_item
 from providers.connectors.collab import batch, mapping, response_types, selected_fields
 from providers.connectors.collab.batch import BatchRequest
 from providers.connectors.collab.connection_context import (
@@ -18,7 +18,7 @@ from providers.connectors.collab.connection_context import (
 )
 from providers.connectors.collab.files.sites_and_libraries import SiteReader
 from providers.connectors.collab.paging import ODataPage
-from providers.failures import Missing, Refused
+from providers.failures import Broken, Missing, Refused
 from providers.ports.collab import FolderPath, NotDownloadable, Page
 from providers.records import collab as records
 from providers.records.collab import UNKNOWN, Unknown
@@ -28,6 +28,7 @@ DOWNLOAD_URL_LIFETIME = timedelta(seconds=3600)
 # Signs that upstream refuses or misreads in a search, encoded or not; no word has them.
 # docs/spec/upstream/microsoft-files.md#search-in-a-library
 _SEPARATORS = str.maketrans(dict.fromkeys("/\\&'\"", " "))
+_REDIRECTS = (302, 303, 307)
 _LINK_ATTRIBUTES = frozenset(
     {"name", "mime_type", "size", "web_view_link", "download_link", "etag"}
     | {"site", "list_id", "list_item_id"}
@@ -192,8 +193,25 @@ class FileReader:
         if file.is_folder:
             raise NotDownloadable
         url = file.download_link
+        if url is None and "download_link" in attributes:  # some items are listed without it
+            url = await self._content_address(key)
         expires = datetime.now(UTC) + DOWNLOAD_URL_LIFETIME if url is not None else None
         return records.FileLink(file=file, download_url=url, expires_at=expires)
+
+    async def _content_address(self, key: ItemKey) -> str:
+        """
+        Return the address that upstream redirects a file's content to.
+
+        Raises:
+            Broken: It does not redirect.
+        """
+        response = await self._context.upstream.call(
+            "GET", V1, *_address(key), "content", accept=_REDIRECTS
+        )
+        url = response.headers.get("location")
+        if response.status not in _REDIRECTS or not url:
+            raise Broken
+        return url
 
     async def permissions(self, key: ItemKey) -> tuple[records.Permission, ...]:
         """Return the permissions on a file."""
@@ -279,7 +297,7 @@ def _is_well_formed(key: ItemKey) -> bool:
 
 def _has_key(file: records.File, key: ItemKey) -> bool:
     """Return whether upstream knows the file under the requested id."""
-    return file.key == key or (key.item == ROOT and file.is_root)
+    return same_item(file.key, key) or (key.item == ROOT and file.is_root)
 
 
 def _hit(

@@ -21,6 +21,7 @@ from providers.connectors.collab import mapping, response_types
 from providers.connectors.collab.connection_context import V1, ConnectionContext
 from providers.connectors.collab.files.reading import by_name
 from providers.connectors.collab.files.sites_and_libraries import SiteReader
+from providers.connectors.collab.files.upload_sessions import UploadSession
 from providers.connectors.collab.files.writing import CONFLICT
 from providers.http.client import deadline
 from providers.http.response import Response
@@ -33,7 +34,6 @@ SLICE = 10 * 320 * 1024  # bytes; upstream wants a multiple of 320 KiB
 SMALL = 4 * 1024 * 1024  # bytes of the largest file that is sent in one call
 _RETURNED_ATTRIBUTES = frozenset({"name", "size", "etag", "site", "list_id", "list_item_id"})
 _LOOKUP_MEMBERS = "id,name,size,eTag,file,parentReference,sharepointIds"
-_SLICE_TIMEOUT_SECONDS = 120.0
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 T = TypeVar("T")
 
@@ -120,7 +120,7 @@ class FileUploader:
                 start += len(piece)
                 if start == size:
                     break
-            if response.status != 202:
+            if response is not None and response.status != 202:
                 return self._stored_file(response, parent)
         except (failures.Unreachable, failures.TimedOut, failures.Broken) as failure:
             await _shielded(session.cancel())
@@ -134,7 +134,7 @@ class FileUploader:
         await _shielded(session.cancel())
         raise failures.Broken  # upstream says that bytes are missing
 
-    async def _start_session(self, parent: ItemKey, upload: Upload) -> "_Session":
+    async def _start_session(self, parent: ItemKey, upload: Upload) -> UploadSession:
         item = {CONFLICT: upload.conflict, "name": upload.name}
         response = await self._context.upstream.call(
             "POST", V1, *by_name(parent, upload.name), "createUploadSession", json={"item": item}
@@ -142,7 +142,7 @@ class FileUploader:
         url = response.decode(response_types.UploadSession).upload_url
         if not url:
             raise failures.Broken
-        return _Session(self._context, url)
+        return UploadSession(self._context, url)
 
     # -- outcome
 
@@ -211,65 +211,6 @@ async def _take_slice(source: "_Source | _SpooledSource", size: int) -> bytes:
     if len(piece) < size:
         raise UploadTruncated
     return piece
-
-
-@dataclass(slots=True)
-class _Session:
-    """An upload session; its address authorizes by itself, so credentials are not sent."""
-
-    context: ConnectionContext
-    url: str
-
-    async def put(self, piece: bytes, start: int, size: int) -> Response:
-        """Send a slice, and once more the part of it that upstream says is missing."""
-        try:
-            return await self._put(piece, start, size)
-        except (failures.Unreachable, failures.TimedOut, failures.Broken):
-            expected = await self._next_offset()
-            if expected is None or not start <= expected < start + len(piece):
-                raise
-            return await self._put(piece[expected - start :], expected, size)
-
-    async def cancel(self) -> None:
-        """Cancel the session; nothing of it is left."""
-        with suppress(failures.ProviderFailure):
-            await self._send("DELETE")
-
-    async def _put(self, piece: bytes, start: int, size: int) -> Response:
-        headers = {
-            "content-range": f"bytes {start}-{start + len(piece) - 1}/{size}",
-            "content-type": "application/octet-stream",
-        }
-        return await self._send("PUT", content=piece, headers=headers)
-
-    async def _next_offset(self) -> int | None:
-        try:
-            session = (await self._send("GET")).decode(response_types.UploadSession)
-        except failures.ProviderFailure:
-            return None
-        first, *_ = session.next_expected_ranges or ("",)
-        offset = first.partition("-")[0]
-        return int(offset) if offset.isascii() and offset.isdigit() else None
-
-    async def _send(
-        self, method: str, *, content: bytes | None = None, headers: dict[str, str] | None = None
-    ) -> Response:
-        try:
-            async with self.context.upstream.open_stream(
-                method,
-                self.url,
-                content=content,
-                headers=headers or {},
-                deadline=_SLICE_TIMEOUT_SECONDS,
-                max_bytes=1024 * 1024,
-            ) as response:
-                body = b"".join([piece async for piece in response.chunks])
-                return Response(response.status, response.headers, body)
-        except (
-            failures.NeedsReauth,
-            failures.Missing,
-        ) as failure:  # of the session, not of the connection
-            raise failures.Broken from failure
 
 
 class _Source:

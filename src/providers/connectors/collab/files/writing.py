@@ -7,7 +7,7 @@ See docs/spec/upstream/microsoft-files.md#file-operations and docs/spec/collab.m
 from collections.abc import Mapping
 from typing import Any
 
-from providers.collab_ids import ROOT, ItemKey
+from providers.collab_ids import ROOT, ItemKey, same_drive, same_item
 from providers.connectors.collab import mapping, response_types
 from providers.connectors.collab.connection_context import V1, ConnectionContext, if_match
 from providers.connectors.collab.failures import refused
@@ -52,7 +52,7 @@ class FileWriter:
 
     async def move(self, key: ItemKey, folder: ItemKey, *, etag: str | None) -> records.File:
         """Move a file within its library; Stale when it is no longer at *etag*."""
-        if folder.drive != key.drive:
+        if not same_drive(folder.drive, key.drive):
             raise InvalidDestination("The destination is in another library.")
         await self._sites.admit_drive(key.drive)
         target = folder.item
@@ -139,6 +139,6 @@ class FileWriter:
 
     def _changed_file(self, response: Response, key: ItemKey) -> records.File:
         file = self._written_file(response, within=key.drive)
-        if file.key != key:
+        if not same_item(file.key, key):
             raise Missing
         return file

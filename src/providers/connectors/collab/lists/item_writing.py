@@ -15,8 +15,11 @@ from providers.http.response import Response
 from providers.outcomes import unknown_if_ambiguous
 from providers.ports.collab import InvalidFields
 from providers.records import collab as records
+from providers.records.finite_numbers import has_infinity, is_not_finite
 
 _LOOKUPS = ("lookup", "person")
+_LOOKUP_ID = "LookupId"  # ends the names of the numbers of a look-up, which are written
+_NUMBERS = ("number", "currency")
 
 
 class RowWriter:
@@ -149,12 +152,16 @@ def check_fields(
         f"{column.name}LookupId": column for column in columns if column.column_type in _LOOKUPS
     }
     details = []
-    for name in fields:
+    for name, written in fields.items():
         written_column = by_key.get(name)
         if written_column is None:
             details.append((name, "The list has no such column."))
         elif written_column.read_only or written_column.column_type == "calculated":
             details.append((name, "The column is read-only."))
+        elif has_infinity(written) or (
+            written_column.column_type in _NUMBERS and is_not_finite(written)
+        ):
+            details.append((name, "The value is not a finite number."))
     for column in columns:
         is_required = column.required and not column.read_only and not column.hidden
         if not is_required or (creating and column.has_default):
@@ -171,10 +178,13 @@ def _with_types(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Add the OData type of every list of values, which upstream requires."""
     typed: dict[str, Any] = {}
     for name, value in fields.items():
+        written = value
         if isinstance(value, list):
-            are_numbers = bool(value) and all(isinstance(item, int) for item in value)
+            are_ids = name.endswith(_LOOKUP_ID) and all(is_number(str(item)) for item in value)
+            written = [int(item) for item in value] if are_ids else value
+            are_numbers = are_ids or (bool(value) and all(isinstance(item, int) for item in value))
             typed[f"{name}@odata.type"] = f"Collection(Edm.{'Int32' if are_numbers else 'String'})"
-        typed[name] = value
+        typed[name] = written
     return typed
 
 

@@ -23,6 +23,7 @@ CALENDARS: Params = (
     ("fields", "items(id,summary,summaryOverride,primary,timeZone),nextPageToken"),
     ("maxResults", "250"),
     ("minAccessRole", "reader"),
+    ("showHidden", "true"),  # hidden from the list of the user's client, and readable all the same
 )
 
 
