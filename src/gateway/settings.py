@@ -136,13 +136,13 @@ class Settings(BaseSettings):
         default=32,
         ge=1,
         description="How many requests a busy worker answers at the same time; eight times as many "
-        "while they mostly wait for upstream. One caller has an eighth of them at most.",
+        "while they mostly wait for upstream. One caller has a tenth of them at most.",
     )
     max_queued: int = Field(
         default=512,
         ge=0,
         description="How many more wait for their turn, 0.4 seconds at most; beyond either, the "
-        "response is 503 `OVERLOADED`. One caller has an eighth of the places at most.",
+        "response is 503 `OVERLOADED`. One caller has a tenth of the places at most.",
     )
     public_url: str | None = Field(
         default=None,

@@ -2,7 +2,7 @@
 Admission control: which request of which caller begins next, and who is refused (503).
 
 Each caller has a bounded queue of its own. The queues are served in turn, the oldest request of
-each first, a few requests in each turn of the event loop. A caller holds at most an eighth of the
+each first, a few requests in each turn of the event loop. A caller holds at most a tenth of the
 slots, so that a hanging mailbox or a flood takes nothing from other callers. Most requests wait for
 upstreams: there are many slots while the turns of the loop are short, and fewer while requests wait
 for the processor. See docs/adr/0033-fair-admission-by-caller.md and docs/spec/limits.md#overload.
@@ -22,7 +22,7 @@ from rest_compat.table import ENDPOINTS
 from rest_compat.uploads import MAX_UPLOAD
 
 LIMITED_PATHS = ("/api/", "/internal/", "/graphql")  # not pages, health and the sandbox
-CALLERS = 8  # by which slots and queue places are divided; by all callers if there are more
+CALLERS = 10  # by which slots and queue places are divided; by all callers if there are more
 IDLE_FACTOR = 8  # how many times more slots there are while turns of the loop are short
 LONG_TURN_SECONDS = 0.005  # of processor time
 BEGINNING = 4  # requests that begin in one turn of the loop
@@ -191,9 +191,12 @@ class AdmissionControl:
         return slot
 
     def _refuse(self, caller: _Caller, turn: "asyncio.Future[Slot | None]") -> None:
-        if caller.limited and not turn.done():
-            turn.set_result(None)
-            self._leave(caller, turn)
+        if turn.done() or not caller.limited:
+            return
+        if turn is caller.waiting[0] and self._has_slot(caller):
+            return  # it begins in the next turn of the loop
+        turn.set_result(None)
+        self._leave(caller, turn)
 
     def _leave(self, caller: _Caller, turn: "asyncio.Future[Slot | None]") -> None:
         if turn in caller.waiting:

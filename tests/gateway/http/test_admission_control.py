@@ -149,22 +149,21 @@ async def test_queues_are_served_in_turn_and_each_oldest_first():
 
 
 async def test_slots_and_queues_are_divided_by_the_callers():
-    slots = control(running=2, waiting=2)
-    many = [f"caller {number}" for number in range(2 * CALLERS)]
-    held = await begun(slots, *many)
-    assert all(task.done() for task in held)
+    slots = AdmissionControl(active=CALLERS, queued=2 * CALLERS)
+    held = [await slots.acquire(number) for number in range(2 * CALLERS)]
+    share = admission_control.IDLE_FACTOR // 2
+    more = await begun(slots, *[0] * (share + 1))
+    assert [task.done() for task in more] == [True] * (share - 1) + [False, True]
+    assert more[-1].result() is None  # it is refused, and the one before it waits
 
-    second = await begun(slots, many[0], many[0])
-    assert [task.done() for task in second] == [False, True]  # one waits, one is refused
-    assert second[1].result() is None
-    for task in held[CALLERS:]:
-        slots.release(task.result())
+    for slot in held[CALLERS:]:
+        slots.release(slot)
     await settled()
-    assert second[0].result() is not None  # as few callers as to have two slots each
+    assert more[-2].result() is not None
 
 
 async def test_there_are_fewer_slots_while_turns_of_the_loop_are_long(monkeypatch):
-    slots = AdmissionControl(active=8, queued=800)
+    slots = AdmissionControl(active=CALLERS, queued=80 * CALLERS)
     most = await begun(slots, *["a"] * 20)
     assert sum(task.done() for task in most) == admission_control.IDLE_FACTOR
     monkeypatch.setattr(admission_control, "LONG_TURN_SECONDS", 0.0)
@@ -225,6 +224,20 @@ async def test_waits_are_observed_with_their_outcome(monkeypatch):
     assert await refused is None
     assert [outcome for _, outcome in waits] == [True, False]
     assert waits[0][0] < 0.05 <= waits[1][0] + 0.002
+
+
+async def test_a_request_that_waits_for_its_turn_alone_is_not_refused(monkeypatch):
+    monkeypatch.setattr(admission_control, "QUEUE_SECONDS", 0.0)
+    slots = control(running=BEGINNING + 1, waiting=1)
+    monkeypatch.setattr(slots, "_next_turn", lambda: None)  # the loop is late
+    for _ in range(BEGINNING):
+        await slots.acquire("a")
+    (waiting,) = await begun(slots, "a")
+    await asyncio.sleep(0.01)  # the time in the queue is over
+    assert not waiting.done()
+
+    AdmissionControl._next_turn(slots)
+    assert await waiting is not None
 
 
 async def test_a_cancelled_waiter_is_skipped():
