@@ -13,7 +13,6 @@ from contextlib import asynccontextmanager, suppress
 from itertools import islice
 from typing import NamedTuple
 
-from sqlalchemy import delete
 from sqlmodel import col, select
 
 from gateway.audit.batches import store_or_discard
@@ -23,6 +22,7 @@ from gateway.store.background import PeriodicTask, running_tasks
 from gateway.store.clock import StatementClock
 from gateway.store.conflicts import retried
 from gateway.store.database import Database, StorageUnavailable
+from gateway.store.expired_rows import delete_in_slices
 from gateway.store.tables import ProviderErrorRow
 from gateway.store.timestamps import ClockMs, now_ms
 from providers.http.failed_responses import FailedResponse
@@ -35,7 +35,6 @@ BATCH_DELAY_SECONDS = 0.5
 RETRY_SECONDS = 5.0
 SHUTDOWN_TIMEOUT_SECONDS = 2.0
 MAX_ROWS = 50  # that are listed: callers may use a request id more than once
-_SWEEP_BATCH = 1000  # rows per transaction
 
 
 class ProviderError(NamedTuple):
@@ -136,13 +135,11 @@ class ProviderErrorLog:
 
     async def sweep(self) -> int:
         """Delete rows older than the retention period; return how many."""
-        total = 0
-        while self._database.clock.is_trusted:
-            deleted = await self._delete_batch()
-            total += deleted
-            if deleted < _SWEEP_BATCH:
-                break
-        return total
+        if not self._database.clock.is_trusted:
+            return 0
+        at = col(ProviderErrorRow.at)
+        is_expired = at <= self._now() - self._days * DAY_MS
+        return await delete_in_slices(self._database, ProviderErrorRow, is_expired, oldest_first=at)
 
     async def _store_next(self) -> None:
         await self._has_rows.wait()
@@ -155,21 +152,6 @@ class ProviderErrorLog:
     async def _store(self, batch: Sequence[ProviderErrorRow]) -> None:
         async with self._database.writing() as session:
             session.add_all([ProviderErrorRow(**row.model_dump()) for row in batch])
-
-    @retried
-    async def _delete_batch(self) -> int:
-        at = col(ProviderErrorRow.at)
-        expired = (
-            select(col(ProviderErrorRow.id))
-            .where(at <= self._now() - self._days * DAY_MS)
-            .order_by(at)
-            .limit(_SWEEP_BATCH)
-        )
-        async with self._database.writing() as session:
-            deleted = await session.exec(
-                delete(ProviderErrorRow).where(col(ProviderErrorRow.id).in_(expired))
-            )
-        return int(deleted.rowcount)
 
 
 async def of_request(

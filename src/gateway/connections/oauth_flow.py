@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import orjson
 from sqlalchemy import select
-from sqlmodel import col, delete
+from sqlmodel import col
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway.auth import tokens
@@ -32,6 +32,7 @@ from gateway.store import timestamps
 from gateway.store.clock import StatementClock, as_column
 from gateway.store.conflicts import retried
 from gateway.store.database import Database
+from gateway.store.expired_rows import delete_in_slices
 from gateway.store.tables import ConnectionRow, OAuthAttempt
 from policy.refusals import InvalidInput, NotFound
 from policy.vocabulary import Code
@@ -240,9 +241,10 @@ class OAuthFlow:
         """
         if not self._database.clock.is_trusted:
             return 0
-        expired = delete(OAuthAttempt).where(col(OAuthAttempt.expires_at) <= self._now())
-        async with self._database.writing() as session:
-            return (await session.exec(expired)).rowcount
+        ends = col(OAuthAttempt.expires_at)
+        return await delete_in_slices(
+            self._database, OAuthAttempt, ends <= self._now(), oldest_first=ends
+        )
 
     async def _read_time(self, session: AsyncSession) -> int:
         return int(await session.scalar(select(as_column(self._now()))) or 0)

@@ -17,6 +17,7 @@ from gateway.errors import Overloaded
 from gateway.store.clock import StatementClock
 from gateway.store.conflicts import retried
 from gateway.store.database import Database, StorageUnavailable
+from gateway.store.expired_rows import delete_in_slices
 from gateway.store.tables import LeaseRow
 from providers.failures import TimedOut
 
@@ -72,7 +73,6 @@ class Leases:
         trusted = self._database.clock.is_trusted
         return trusted and await self._take(name, secrets.token_hex(16), seconds)
 
-    @retried
     async def sweep(self) -> None:
         """
         Delete leases that expired more than a day ago. None while the clock is not trusted.
@@ -82,9 +82,9 @@ class Leases:
         """
         if not self._database.clock.is_trusted:
             return
-        async with self._database.writing() as session:
-            expired = col(LeaseRow.until) <= self._now() - _RETENTION_MS
-            await session.exec(delete(LeaseRow).where(expired))
+        ends = col(LeaseRow.until)
+        is_expired = ends <= self._now() - _RETENTION_MS
+        await delete_in_slices(self._database, LeaseRow, is_expired, oldest_first=ends)
 
     @retried
     async def _take(self, name: str, holder: str, seconds: float = MAX_LEASE_SECONDS) -> bool:

@@ -19,6 +19,7 @@ from gateway.secrets.keyring import Keyring
 from gateway.store.clock import StatementClock
 from gateway.store.conflicts import retried
 from gateway.store.database import Database, StorageUnavailable
+from gateway.store.expired_rows import delete_in_slices
 from gateway.store.tables import AccessToken, UploadChunkRow, UploadRow
 from gateway.store.timestamps import from_ms
 from graph.attachment_uploads import UploadedFile
@@ -30,6 +31,7 @@ LIFETIME_MS = 60 * 60 * 1000
 CHUNK_BYTES = 256 * 1024
 # Of one token at once; docs/spec/limits.md#sizes.
 MAX_FILES = 50
+_SWEEP_FILES = 20  # deleted in one transaction, with all their chunks
 MAX_BYTES = 262_144_000
 
 
@@ -103,12 +105,12 @@ class UploadStore:
         except StorageUnavailable as failure:
             raise Overloaded from failure
 
-    @retried
     async def sweep(self) -> int:
         """Delete expired files; return how many."""
-        async with self._database.writing() as session:
-            deleted = await session.exec(delete(UploadRow).where(self._expired()))
-        return deleted.rowcount
+        ends = col(UploadRow.expires_at)
+        return await delete_in_slices(
+            self._database, UploadRow, self._expired(), oldest_first=ends, rows=_SWEEP_FILES
+        )
 
     # -- writing
 

@@ -558,3 +558,31 @@ async def test_decisions_wait_for_the_server_and_are_stored_once(mortal):
     assert [(decision.operation, decision.outcome) for _, decision in rows] == [
         ("accessToken", "allowed")
     ] * 2
+
+
+async def test_a_backlog_of_expired_keys_is_deleted_beside_a_row_that_is_held(database):
+    """More rows than one slice; the one that another transaction holds is left for the next run."""
+    old = "CAST(extract(epoch FROM now()) * 1000 AS bigint) - 90000000"
+    async with database.writing() as session:
+        connection = await session.connection()
+        await connection.execute(
+            text(
+                "INSERT INTO access_tokens (id, name, key_id, digest, operator_id, settings, "
+                "policy_rev, created_at) VALUES (1, 't', 'k', '', 'o', '{}', 1, 0)"
+            )
+        )
+        await connection.execute(
+            text(
+                "INSERT INTO deliveries (token_id, method, path, key, fingerprint, state, seed, "
+                "attempt, maybe_sent, lease_until, started_at) SELECT 1, 'POST', '/', n, '', "
+                f"'done', '', 1, false, 0, {old} + CASE n WHEN 2500 THEN 90000000 ELSE n END "
+                "FROM generate_series(1, 2500) n"
+            )
+        )
+    ledger = IdempotencyStore(database, Keyring(["a secret key of the tests"]))
+
+    async with database.writing() as session:
+        held = text("SELECT id FROM deliveries WHERE key = '7' FOR UPDATE")
+        await (await session.connection()).execute(held)
+        assert await ledger.sweep() == 2498
+    assert await ledger.sweep() == 1

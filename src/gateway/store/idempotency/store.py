@@ -20,6 +20,7 @@ from gateway.store.background import PeriodicTask, running_tasks
 from gateway.store.clock import StatementClock, as_column
 from gateway.store.conflicts import retried
 from gateway.store.database import Database, StorageUnavailable
+from gateway.store.expired_rows import delete_in_slices
 from gateway.store.idempotency import replays
 from gateway.store.idempotency.leases import LEASE_MS, RENEWAL_SECONDS, RUNNING, AttemptLeases
 from gateway.store.tables import IdempotencyRow
@@ -117,7 +118,6 @@ class IdempotencyStore:
             ),
         )
 
-    @retried
     async def sweep(self) -> int:
         """
         Delete expired entries; return how many.
@@ -128,15 +128,14 @@ class IdempotencyStore:
             return 0
         now = self._now()
         newest = select(func.max(IdempotencyRow.started_at)).scalar_subquery()
-        async with self._database.writing() as session:
-            deleted = await session.exec(
-                delete(IdempotencyRow).where(
-                    col(IdempotencyRow.started_at) <= now - RETENTION_MS,
-                    col(IdempotencyRow.started_at) <= newest - RETENTION_MS,
-                    col(IdempotencyRow.lease_until) <= now,
-                )
-            )
-        return deleted.rowcount
+        return await delete_in_slices(
+            self._database,
+            IdempotencyRow,
+            col(IdempotencyRow.started_at) <= now - RETENTION_MS,
+            col(IdempotencyRow.started_at) <= newest - RETENTION_MS,
+            col(IdempotencyRow.lease_until) <= now,
+            oldest_first=col(IdempotencyRow.started_at),
+        )
 
     @retried
     async def _insert(self, intent: Intent) -> Attempt | None:
