@@ -264,10 +264,10 @@ def _logs(
         clock=clock,
         on_dropped=base.metrics.count_lost_decisions,
         on_row=base.metrics.count_decision,
+        on_head=base.metrics.set_decision_head,
     )
-    return decisions, ProviderErrorLog(
-        database, keyring, days=settings.provider_error_days, clock=clock
-    )
+    errors = ProviderErrorLog(database, keyring, days=settings.provider_error_days, clock=clock)
+    return decisions, errors
 
 
 def _explainer(

@@ -11,7 +11,7 @@ from sqlalchemy import insert, update
 from world import ORIGIN
 
 from gateway.auth.token_lookup import SqliteRowReader
-from gateway.store.document_table import SavedDocumentRow
+from gateway.store.further_tables import SavedDocumentRow
 from gateway.store.tables import DeploymentRow
 from graph.documents import cost_limits
 from rest_compat.saved.document import SavedDocument

@@ -7,6 +7,7 @@ The decision log: one row per call of a known token, and what decided it (ADR 00
     batches    storage of queued rows, without those that can never be stored
     changes    rows about changes by administrators
     chain      signatures that link rows, so that tampering shows
+    heads      signed ends of chains, stored and sent out
     seals      verification, also after a rotation of the keys
     reading    queries over stored rows
     retention  deletion of old days

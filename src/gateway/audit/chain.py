@@ -2,8 +2,8 @@
 Signature chains of decision rows: one chain per process and day.
 
 Each row is signed together with the previous signature, under the deployment's secret keys, so that
-the holder of the keys detects a changed, removed or inserted row. The removal of the newest rows of
-a chain, or of a whole chain, is not detected. Rows of keys that are no longer in the ring are
+the holder of the keys detects a changed, removed or inserted row. The end of a chain is signed as
+its head (`gateway.audit.heads`). Rows of keys that are no longer in the ring are
 verified by their seals (`gateway.audit.seals`).
 """
 
@@ -18,15 +18,22 @@ from gateway.secrets.keyring import Keyring
 from gateway.store import timestamps
 
 CONTEXT = b"decision"
+HEADED = ".h"  # ends the names of chains that have a head; each row is signed with the name
 DAY_MS = 24 * 60 * 60 * 1000
 
 
 class Link(msgspec.Struct, frozen=True):
-    """The position of a row in its chain, counted from 1, and its signature."""
+    """
+    The position of a row in its chain, counted from 1, and its signature.
+
+    Attributes:
+        row_id: The id by which pages are ordered; 0 where it is not read.
+    """
 
     chain: str
     number: int
     signature: str
+    row_id: int = 0
 
 
 class Chain:
@@ -41,7 +48,7 @@ class Chain:
         """Append *row* to the chain of its day."""
         if row.at // DAY_MS != self._day:
             self._day = row.at // DAY_MS
-            name = f"{timestamps.to_text(row.at)[:10]}-{secrets.token_hex(8)}"
+            name = f"{timestamps.to_text(row.at)[:10]}-{secrets.token_hex(8)}{HEADED}"
             self._last = Link(name, 0, "")
         self._last = link_after(self._last, row, self._keyring)
         return self._last
@@ -58,7 +65,8 @@ class Fault(StrEnum):
     """Kinds of damage to a chain."""
 
     CHANGED = "changed"  # the row, or the signature before it, is not what was signed
-    MISSING = "missing"  # rows before this one are missing
+    MISSING = "missing"  # rows before this one, or these rows of the end, are missing
+    REORDERED = "reordered"  # pages show the row before an earlier one of its chain
 
 
 class ChainFault(msgspec.Struct, frozen=True):

@@ -15,15 +15,16 @@ from typing import NamedTuple
 
 import msgspec
 from sqlalchemy import text
-from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from gateway.audit.chain import Link, link_after
+from gateway.audit import heads
+from gateway.audit.chain import HEADED, Link, link_after
 from gateway.audit.decision import Decision, EntryPoint, Outcome
 from gateway.secrets.keyring import Keyring
 from gateway.store import timestamps
 from gateway.store.conflicts import retried
 from gateway.store.database import Database
+from gateway.store.further_tables import DecisionHead
 from gateway.store.tables import AccessToken, DecisionRow
 from gateway.store.timestamps import ClockMs, now_ms
 
@@ -115,7 +116,7 @@ class ChangeLog(msgspec.Struct, frozen=True, kw_only=True):
         if self.database.path is None:
             await (await session.connection()).execute(_LOCK)
         now = self.clock()
-        last = await _last_link(session, f"{timestamps.to_text(now)[:10]}-changes")
+        last = await _last_link(session, f"{timestamps.to_text(now)[:10]}-changes{HEADED}")
         for row in _rows(notes, actor.get(), lambda: now):
             last = link_after(last, row, self.keyring)
             session.add(
@@ -123,6 +124,8 @@ class ChangeLog(msgspec.Struct, frozen=True, kw_only=True):
                     **row._asdict(), chain=last.chain, number=last.number, signature=last.signature
                 )
             )
+        await session.flush()
+        await heads.store(self.database, session, heads.head_of(last, self.keyring))
 
 
 def _rows(notes: list[_Note], who: Actor, clock: Callable[[], int]) -> list[Decision]:
@@ -155,11 +158,6 @@ def _rows(notes: list[_Note], who: Actor, clock: Callable[[], int]) -> list[Deci
 
 
 async def _last_link(session: AsyncSession, chain: str) -> Link:
-    query = (
-        select(DecisionRow.number, DecisionRow.signature)
-        .where(col(DecisionRow.chain) == chain)
-        .order_by(col(DecisionRow.number).desc())
-        .limit(1)
-    )
-    last = (await session.exec(query)).first()
-    return Link(chain, 0, "") if last is None else Link(chain, *last)
+    """Return the end of *chain* by its head, so that a row after removed ones shows the gap."""
+    head = await session.get(DecisionHead, chain)
+    return Link(chain, 0, "") if head is None else Link(chain, head.number, head.digest)

@@ -10,6 +10,7 @@ and ADR 0013.
 
 import asyncio
 import logging
+import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -17,8 +18,9 @@ from weakref import WeakKeyDictionary
 
 from sqlalchemy import Dialect
 
+from gateway.audit import heads
 from gateway.audit.batches import store_or_discard
-from gateway.audit.chain import Chain
+from gateway.audit.chain import Chain, Link
 from gateway.audit.decision import Decision, looks_like_id
 from gateway.audit.retention import Retention
 from gateway.errors import Overloaded
@@ -36,6 +38,7 @@ BATCH = 200  # rows per transaction; signing them blocks the event loop for abou
 BATCH_DELAY_SECONDS = 0.5  # during which rows are collected for a batch
 RETRY_SECONDS = 5.0  # between attempts while the database does not answer
 CAPACITY_TIMEOUT_SECONDS = 2.0  # of a mutation that waits for capacity
+HEAD_SECONDS = 60.0  # between two lines of the log about the end of the chain
 SHUTDOWN_TIMEOUT_SECONDS = 5.0  # to store the last rows
 
 _COLUMNS = (*Decision._fields, "chain", "number", "signature")
@@ -54,6 +57,7 @@ class DecisionLog:
         clock: ClockMs = now_ms,
         on_dropped: Callable[[int], None] = lambda _: None,
         on_row: Callable[[Decision], None] = lambda _: None,
+        on_head: Callable[[str, int], None] = lambda _, __: None,
     ) -> None:
         """
         Initialize an empty queue.
@@ -65,15 +69,20 @@ class DecisionLog:
             clock: Milliseconds since the epoch.
             on_dropped: Called with the number of rows that were dropped.
             on_row: Called with every row, stored or not.
+            on_head: Called with chain and number of the last stored row, at most once a minute.
         """
         self.dropped = 0  # rows since the process started
         self.clock = clock
         self._on_dropped = on_dropped
         self._on_row = on_row
+        self._on_head = on_head
         self._database = database
         self._days = days
         self._retention = Retention(database, days=days)
         self._chain = Chain(keyring)
+        self._keyring = keyring
+        self._stored = Link("", 0, "")  # the end of what is stored of this process's chain
+        self._announced, self._announced_at = self._stored, -HEAD_SECONDS
         self._insert = _insert(database)
         self._reads = deque[Decision]()
         self._changes = deque[Decision]()
@@ -134,6 +143,7 @@ class DecisionLog:
                 remaining -= len(self._batch)
                 self._batch = ()
                 self._has_capacity.set()
+        self._announce()
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -148,6 +158,8 @@ class DecisionLog:
             try:
                 async with asyncio.timeout(SHUTDOWN_TIMEOUT_SECONDS):
                     await self.flush()
+                self._announced_at = -HEAD_SECONDS
+                self._announce()
             except (TimeoutError, StorageUnavailable):
                 count = {"count": self.waiting}
                 log.error("rows of the decision log are lost", extra=count)  # noqa: TRY400
@@ -168,6 +180,15 @@ class DecisionLog:
         await self.flush()
         if not self.waiting:
             self._has_rows.clear()
+
+    def _announce(self) -> None:
+        """Send out the end of the chain, from time to time, so that it can be kept elsewhere."""
+        now = time.monotonic()
+        if self._stored == self._announced or now - self._announced_at < HEAD_SECONDS:
+            return
+        self._announced, self._announced_at = self._stored, now
+        self._on_head(self._stored.chain, self._stored.number)
+        log.info("head of the decision log", extra={"head": heads.text_of(self._stored)})
 
     def _next_batch(self) -> list[Decision]:
         """Remove the rows of a batch from the queue, those of changes first."""
@@ -197,10 +218,20 @@ class DecisionLog:
     @retried
     async def _store(self, batch: Sequence[tuple[object, ...]]) -> None:
         """Insert rows, except those that an earlier attempt without an answer stored."""
+        ends = _ends(batch)
         async with self._database.writing() as session:
             connection = await session.connection()
             # Directly to the driver: the types of the ORM would block the event loop twice as long.
             await connection.exec_driver_sql(self._insert, list(batch))
+            for end in ends:
+                await heads.store(self._database, session, heads.head_of(end, self._keyring))
+        self._stored = ends[-1]
+
+
+def _ends(batch: Sequence[tuple[object, ...]]) -> list[Link]:
+    """Return the last link of each chain among rows, in their order."""
+    links = (Link(*row[-3:]) for row in batch)  # type: ignore[arg-type] # `_link` made them
+    return list({link.chain: link for link in links}.values())
 
 
 def _insert(database: Database) -> str:

@@ -83,7 +83,8 @@ async def newest(
 async def in_chain_order(database: Database) -> AsyncIterator[tuple[Link, Decision]]:
     """Yield every row with its link, chain by chain and in the order of their numbers."""
     chain, number = col(DecisionRow.chain), col(DecisionRow.number)
-    rows = select(chain, number, col(DecisionRow.signature), *_ROW).order_by(chain, number)
+    signature, row_id = col(DecisionRow.signature), col(DecisionRow.id)
+    rows = select(chain, number, signature, row_id, *_ROW).order_by(chain, number)
     last: Link | None = None
     while True:
         chunk = rows.limit(_CHUNK)
@@ -92,8 +93,8 @@ async def in_chain_order(database: Database) -> AsyncIterator[tuple[Link, Decisi
         async with database.reading() as session:
             result = (await (await session.connection()).execute(chunk)).all()
         for row in result:
-            last = Link(row[0], row[1], row[2])
-            yield last, Decision(*row[3:])
+            last = Link(*row[:4])
+            yield last, Decision(*row[4:])
         if len(result) < _CHUNK:
             return
 

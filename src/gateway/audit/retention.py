@@ -11,6 +11,7 @@ from gateway.store.background import PeriodicTask
 from gateway.store.clock import StatementClock
 from gateway.store.conflicts import retried
 from gateway.store.database import Database
+from gateway.store.further_tables import DecisionHead
 from gateway.store.leases import Leases
 from gateway.store.tables import DecisionRow, DecisionSeal
 
@@ -66,18 +67,26 @@ class Retention:
             total += deleted
             await asyncio.sleep(loop.time() - began)  # requests have half of the database
             if deleted < BATCH:
-                await self._delete_seals()
+                await self._delete_ends()
                 break
         return total
 
     @retried
-    async def _delete_seals(self) -> None:
-        """Delete the seals of days that have no rows any more: a chain's name begins with them."""
+    async def _delete_ends(self) -> None:
+        """
+        Delete seals and heads of days that have no rows any more: a chain's name begins with one.
+
+        Heads within the retention period stay: rows that are missing there were not deleted here.
+        """
+        ends = select(func.min(DecisionRow.at), func.max(DecisionRow.at))
         async with self._database.writing() as session:
-            oldest = await session.scalar(select(func.min(DecisionRow.at)))
-            if oldest is not None:
-                first_day = timestamps.to_text(oldest)[:10]
-                await session.exec(delete(DecisionSeal).where(col(DecisionSeal.chain) < first_day))
+            oldest, newest = (await (await session.connection()).execute(ends)).one()
+            if oldest is None:
+                return
+            first_day = _text_of_day(oldest)
+            expired = min(first_day, _text_of_day(max(0, newest - self._days * DAY_MS)))
+            await session.exec(delete(DecisionSeal).where(col(DecisionSeal.chain) < first_day))
+            await session.exec(delete(DecisionHead).where(col(DecisionHead.chain) < expired))
 
     @retried
     async def _delete_batch(self) -> int:
@@ -97,3 +106,7 @@ class Retention:
 def _day(moment: int | ColumnElement[int]) -> int | ColumnElement[int]:
     """Return the first millisecond of the UTC day of *moment*."""
     return moment - moment % DAY_MS
+
+
+def _text_of_day(moment: int) -> str:
+    return timestamps.to_text(moment)[:10]

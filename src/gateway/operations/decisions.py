@@ -2,19 +2,20 @@
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
 
-from gateway.audit import provider_errors, reading, seals
-from gateway.audit.chain import CONTEXT, Link, payload_of
+from gateway.audit import heads, provider_errors, reading, seals
+from gateway.audit.chain import CONTEXT, DAY_MS, ChainFault, Link, payload_of
 from gateway.audit.decision import Decision, Outcome
+from gateway.audit.heads import HeadCheck
 from gateway.audit.reading import DecisionFilter, Numbered
 from gateway.operations import views
 from gateway.operations.inputs import Query, TimeText, WholeNumberText
-from gateway.operations.validation import details, invalid_query
+from gateway.operations.validation import details, invalid, invalid_query
 from gateway.secrets.keyring import Keyring
 from gateway.store import timestamps
 from gateway.store.database import Database, StorageUnavailable
@@ -109,15 +110,25 @@ async def follow(
         await asyncio.sleep(POLL_SECONDS)
 
 
-async def verify(database: Database, keyring: Keyring) -> dict[str, Any]:
+async def verify(
+    database: Database, keyring: Keyring, *, days: int = 0, kept_heads: Sequence[str] = ()
+) -> dict[str, Any]:
     """
-    Check every signature chain.
+    Check every signature chain, its end and the order of its rows in pages.
+
+    Chains of days before the retention period of *days* may be gone. *kept_heads* are heads as they
+    were logged, which the chains are compared with.
 
     Returns:
         The number of `rows` and the `faults`: `chain`, `number`, `last` and `fault`. A fault is at
         the row with that number, or at some rows from there to `last`.
+
+    Raises:
+        InvalidInput: One of *kept_heads* is not a head.
     """
     rows = 0
+    first_kept = timestamps.now_ms() - days * DAY_MS if days else 0
+    check = HeadCheck(keyring, await heads.read(database), list(map(_kept_head, kept_heads)))
 
     async def counted(
         linked: AsyncIterator[tuple[Link, Decision]],
@@ -125,20 +136,30 @@ async def verify(database: Database, keyring: Keyring) -> dict[str, Any]:
         nonlocal rows
         async for row in linked:
             rows += 1
+            check.see(row[0])
             yield row
 
-    chain_faults = [
-        {
-            "chain": fault.chain,
-            "number": fault.number,
-            "last": fault.last,
-            "fault": fault.fault.value,
-        }
-        async for fault in seals.faults(
-            keyring, counted(reading.in_chain_order(database)), await reading.seals(database)
-        )
-    ]
-    return {"rows": rows, "faults": chain_faults}
+    linked, sealed = counted(reading.in_chain_order(database)), await reading.seals(database)
+    faults = [fault async for fault in seals.faults(keyring, linked, sealed)]
+    first_day = timestamps.to_text(first_kept)[:10]
+    faults += check.faults(await heads.read(database), first_day=first_day)
+    return {"rows": rows, "faults": [_fault_view(fault) for fault in faults]}
+
+
+def _fault_view(fault: ChainFault) -> dict[str, Any]:
+    return {
+        "chain": fault.chain,
+        "number": fault.number,
+        "last": fault.last,
+        "fault": fault.fault.value,
+    }
+
+
+def _kept_head(text: str) -> Link:
+    try:
+        return heads.parse(text)
+    except ValueError:
+        raise invalid("head", "is not a head as the log has it: CHAIN:NUMBER:DIGEST") from None
 
 
 async def reasons(database: Database, keyring: Keyring, request_id: str) -> views.ProviderErrors:
@@ -188,6 +209,8 @@ async def count_older_chains(database: Database, keyring: Keyring) -> int:
             else seals.is_current(covering, keyring)
         ):
             older.add(link.chain)
+    stored = await heads.read(database)
+    older.update(head.chain for head in stored.values() if not heads.is_current(head, keyring))
     return len(older)
 
 

@@ -3,16 +3,17 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import func
+from sqlalchemy import func, update
 from sqlmodel import col, select
 
-from gateway.audit import provider_errors, reading, seals
+from gateway.audit import heads, provider_errors, reading, seals
 from gateway.audit.changes import log_change
 from gateway.rule_intents.log import seal_context
 from gateway.secrets.keyring import Keyring, column_context
 from gateway.store.background import ProgressListener
 from gateway.store.conflicts import retried
 from gateway.store.database import Database
+from gateway.store.further_tables import DecisionHead
 from gateway.store.sealed_columns import CREDENTIALS, SealedColumn, rotate_column
 from gateway.store.tables import (
     ConnectionRow,
@@ -109,6 +110,10 @@ async def seal_decisions(
     Returns:
         The number of rows now `sealed`, and the `unreadable` chains.
     """
+    stored = (await heads.read(database)).values()
+    await _resign_heads(
+        database, keyring, [head for head in stored if not heads.is_current(head, keyring)]
+    )
     existing = await reading.seals(database)
     older = [
         seal
@@ -140,6 +145,25 @@ async def seal_decisions(
             new.clear()
     await _store_seals(database, new)
     return {"sealed": sealed, "unreadable": sorted(unreadable)}
+
+
+@retried
+async def _resign_heads(
+    database: Database, keyring: Keyring, older: Sequence[DecisionHead]
+) -> None:
+    """Sign valid heads under the first key, unless their chains went on meanwhile."""
+    async with database.writing() as session:
+        for head in older:
+            if heads.is_valid(head, keyring):
+                now = {"signature": heads.sign(head, keyring)}
+                await session.exec(
+                    update(DecisionHead)
+                    .where(
+                        col(DecisionHead.chain) == head.chain,
+                        col(DecisionHead.number) == head.number,
+                    )
+                    .values(now)
+                )
 
 
 @retried

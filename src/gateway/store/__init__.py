@@ -7,7 +7,7 @@ The database of the process: engines, tables and the shared state that lives in 
     failures     failures of a database that mean "try again later"
     conflicts    repetition of transactions that another one rolled back
     tables       the tables as SQLModel classes
-    document_table  the table of saved documents
+    further_tables  the tables of saved documents and of the ends of decision chains
     columns      columns that several tables have
     timestamps   milliseconds since the epoch, and their text form
     clock        the time that all processes on one database share

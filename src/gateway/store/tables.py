@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlmodel import Field, SQLModel
 
 from gateway.store import columns
-from gateway.store.document_table import SavedDocumentRow as SavedDocumentRow  # noqa: PLC0414
+from gateway.store.further_tables import SavedDocumentRow as SavedDocumentRow  # noqa: PLC0414
 
 _AUTOINCREMENT = {"sqlite_autoincrement": True}
 

@@ -30,6 +30,7 @@ MEMBERS = (
     "layer",
     "milliseconds",
     "count",
+    "head",
     "version",
 )
 SILENCED = "a library reported something"

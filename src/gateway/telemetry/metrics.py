@@ -112,6 +112,12 @@ class Metrics:
             prometheus.GCCollector(registry=registry)
 
     def _declare_worker_metrics(self) -> None:
+        self._decision_head = self._gauge(
+            "agw_decision_log_head",
+            "Number of the last stored row of a chain of the decision log.",
+            ("chain",),
+            mode="livesum",
+        )
         self._shared_lost = self._gauge(
             "agw_shared_limits_lost",
             "Workers that count rate limits alone, because the shared count is lost.",
@@ -250,6 +256,10 @@ class Metrics:
 
     def count_lost_decisions(self, count: int) -> None:
         self._decisions_lost.inc(count)
+
+    def set_decision_head(self, chain: str, number: int) -> None:
+        """Set the end of the chain that this process writes."""
+        self._decision_head.labels(chain).set(number)
 
     def set_shared_limits_lost(self, *, lost: bool) -> None:
         self._shared_lost.set(lost)

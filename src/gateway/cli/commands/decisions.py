@@ -138,12 +138,22 @@ def _line(decision: "Mapping[str, Any]") -> str:
 
 
 @app.command("verify")
-def verify(as_json: AsJson = False) -> None:
-    """Check that no row was changed, inserted or removed; exit code 1 if one was."""
+def verify(
+    head: Annotated[
+        list[str] | None,
+        typer.Option(help="A head that the log of a gateway had, to compare with; repeatable."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check that no row was changed, inserted, removed or moved; exit code 1 if one was."""
     from gateway.cli.stores import in_store
     from gateway.operations import decisions
 
-    result = in_store(lambda store: decisions.verify(store.database, store.keyring))
+    result = in_store(
+        lambda store: decisions.verify(
+            store.database, store.keyring, days=store.settings.decision_days, kept_heads=head or ()
+        )
+    )
     report(result, lambda: _write_faults(result), as_json=as_json)
     if result["faults"]:
         raise typer.Exit(1)

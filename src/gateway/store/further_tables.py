@@ -1,4 +1,4 @@
-"""The table of saved documents."""
+"""The tables of saved documents and of the ends of decision chains."""
 
 import sqlalchemy as sa
 from sqlmodel import Field
@@ -33,3 +33,20 @@ class SavedDocumentRow(columns.Row, table=True):
     description: str | None = Field(default=None, max_length=500)
     created_at: int = columns.timestamp()
     updated_at: int = columns.timestamp()
+
+
+class DecisionHead(columns.Row, table=True):
+    """
+    The signed end of a chain of decisions; see `gateway.audit.heads`.
+
+    Attributes:
+        number: Of its last row.
+        digest: The signature of that row.
+    """
+
+    __tablename__ = "decision_heads"
+
+    chain: str = Field(primary_key=True, max_length=32)
+    number: int = Field(sa_column=sa.Column(sa.BigInteger(), nullable=False))
+    digest: str = Field(max_length=64)
+    signature: str = Field(max_length=64)
