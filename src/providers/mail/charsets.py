@@ -106,11 +106,13 @@ def decode_or_utf8(
         if content.startswith(mark):
             return _decode_by(codec_of_mark, content[len(mark) :])
     codec = find_codec(charset or "")
+    if codec is not None and codec.startswith(("utf-16", "utf-32")) and b"\x00" not in content:
+        codec = None  # a text of these charsets has a blank or a line end, which holds a NUL
     if content.isascii():
         if codec is None or not (_is_stateful(codec) or codec.startswith(_UNICODE)):
             codec = "iso2022_jp" if _JAPANESE.search(content) else "utf-8"
         return _decode_by(codec, content)
-    if codec is None or not codec.startswith(_UNICODE):
+    if codec is None or codec == "utf-7" or not codec.startswith(_UNICODE):
         as_utf8 = _valid_utf8(content, is_cut=is_cut)
         if as_utf8 is not None and (
             codec not in _EAST_ASIAN

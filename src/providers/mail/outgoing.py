@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from providers.mail import addresses, compose, original_message, quoting, reply_headers
+from providers.mail import compose, original_message, quoting, reply_headers
 from providers.mail.compose import OutgoingMessage
 from providers.mail.reply_recipients import RECIPIENT_FIELDS, People
 from providers.ports.mail import Draft, Forward, Reply
@@ -38,7 +38,7 @@ def reply_message(
     Return a reply, and describe it to a dry run.
 
     Args:
-        headers: Those of the original, by lower-case name.
+        headers: Those of the original, by lower-case name; the subject is decoded.
         reply: As the caller asked for it.
         sender: An address of the account.
         recipients: To and Cc; see `derive_recipients`.
@@ -48,9 +48,7 @@ def reply_message(
     body, body_type = reply.body, reply.body_type
     if quoted is not None:
         body, body_type = quoting.quote_in_reply((body, body_type), quoted, hidden=reply.hidden)
-    subject = quoting.reply_subject(
-        compose.blank_control_characters(addresses.decode_words(headers.get("subject", "")))
-    )
+    subject = quoting.reply_subject(compose.blank_control_characters(headers.get("subject", "")))
     describe(
         recipients=Recipients(to=tuple(to), cc=tuple(cc), derived_from=RECIPIENT_FIELDS),
         subject=Subject(text=subject, derived=True),

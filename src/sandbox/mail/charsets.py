@@ -14,6 +14,7 @@ _LABELS = MappingProxyType(
         "euc_kr": "cp949",
         "windows-949": "cp949",
         "big5": "cp950",
+        "euc_jp": "euc_jis_2004",
         "iso8859-1": "cp1252",
         "ascii": "cp1252",
         "iso8859-9": "cp1254",
@@ -27,6 +28,7 @@ _LABELS = MappingProxyType(
 )
 _WIDE = ("utf", "gb", "cp932", "cp949", "cp950", "euc", "iso2022", "hz", "big5", "shift")
 _JIS = re.compile(rb"\x1b\$[@B]([^\x1b\r\n]*)(?:\x1b\([BJ])?")
+_SURROGATES = re.compile("[\ud800-\udfff]")  # UTF-7 can express them
 _META = re.compile(rb"""(?i)<meta\b[^<>]{0,300}?charset\s*=\s*["']?([\w:.-]+)""")
 
 
@@ -43,7 +45,7 @@ def decode(data: bytes, label: str | None, *, is_html: bool = False) -> str:
             return data.decode("utf-8")
         except ValueError:
             codec = codec or "cp1252"
-    return data.decode(codec, "replace").encode("utf-8", "replace").decode()
+    return _SURROGATES.sub("\ufffd", data.decode(codec, "replace"))
 
 
 def is_known(label: str) -> bool:

@@ -129,8 +129,10 @@ class Part:
     @property
     def is_inline(self) -> bool:
         """Whether an attachment is shown in the body, such as an image with a Content-ID."""
-        return self.disposition == "inline" or (
-            bool(self.content_id) and self.disposition != "attachment"
+        is_shown = self.content_type.startswith(("image/", "audio/", "video/", "text/"))
+        return is_shown and (
+            self.disposition == "inline"
+            or (bool(self.content_id) and self.disposition != "attachment")
         )
 
     @cached_property

@@ -71,6 +71,7 @@ def test_a_label_means_what_the_encoding_standard_says(label, text, codec):
         ("utf-8", b"\xef\xbb\xbfabc", "abc"),
         ("iso-8859-1", b"\xff\xfea\x00", "a"),
         ("utf-16le", b"\xff\xfea\x00", "a"),
+        ("utf-16", "Dzień".encode(), "Dzień"),
         ("utf-7", b"+2AA-", "\ufffd"),
     ],
 )

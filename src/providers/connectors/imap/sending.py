@@ -12,7 +12,7 @@ from providers.imap import parsing
 from providers.imap.parsing import Row
 from providers.imap.session import Session
 from providers.imap.submission import RecipientsRefused
-from providers.mail import compose, outgoing, quoting, reply_headers
+from providers.mail import compose, encoded_words, outgoing, quoting, reply_headers
 from providers.mail.compose import OutgoingMessage
 from providers.mail.reply_recipients import derive_recipients
 from providers.ports.mail import Draft, Forward, Reply
@@ -100,7 +100,8 @@ class Sender:
             block = row.get(f"BODY[{section}]")
             if not isinstance(block, bytes):
                 raise Missing
-            return mapping.parse_headers(block)
+            headers = mapping.parse_headers(block)
+            return {**headers, "subject": encoded_words.decode(headers.get("subject", ""))}
 
         return await self._connection.read(work)
 

@@ -13,7 +13,8 @@ from collections.abc import Collection
 from types import MappingProxyType
 from typing import Any
 
-from sandbox.mail.mime import Part
+from sandbox.mail import charsets
+from sandbox.mail.mime import Header, Part
 from sandbox.mail.store import StoredMail
 from sandbox.provider_a.gmail.labels import label_ids
 from sandbox.state import SandboxState
@@ -25,6 +26,7 @@ _SNIPPET = 200  # characters, before escaping
 _MAX_CACHED = 4096
 _ATTACHMENT_ID_PREFIX = "ANGjdJ"
 
+_ADDRESSED = frozenset({"from", "sender", "reply-to", "to", "cc", "bcc"})
 _INVISIBLE = re.compile(r"(?i)<(?:(script|style|head|title)\b|!--)")
 _CLOSING = MappingProxyType(
     {
@@ -90,7 +92,8 @@ class MessageViews:
             return None
         for part in self._state.trees.of(mail).walk():
             if part.path == path and not part.is_multipart:
-                return {"size": len(part.data), "data": encode_base64url(part.data)}
+                data = _data(part)
+                return {"size": len(data), "data": encode_base64url(data)}
         return None
 
     def _content(self, mail: StoredMail) -> tuple[str, dict[str, Any], bool]:
@@ -158,23 +161,39 @@ def _payload(part: Part) -> tuple[dict[str, Any], bool]:
         "partId": part.path,
         "mimeType": part.content_type,
         "filename": part.filename,
-        "headers": [{"name": header.name, "value": header.raw} for header in part.headers],
+        "headers": [{"name": header.name, "value": _value(header)} for header in part.headers],
     }
     by_id = False
     if part.is_multipart:
         written["body"] = {"size": 0}
     elif _is_by_id(part):
         by_id = True
-        written["body"] = {"attachmentId": part.path, "size": len(part.data)}
+        written["body"] = {"attachmentId": part.path, "size": len(_data(part))}
     else:
-        written["body"] = {"size": len(part.data)}
+        written["body"] = {"size": len(_data(part))}
         if part.data:
-            written["body"]["data"] = encode_base64url(part.data)
+            written["body"]["data"] = encode_base64url(_data(part))
     if part.parts:
         below = [_payload(child) for child in part.parts]
         written["parts"] = [child for child, _ in below]
         by_id = by_id or any(flag for _, flag in below)
     return written, by_id
+
+
+def _value(header: Header) -> str:
+    """
+    Return a header with its encoded words decoded, as Gmail does.
+
+    Headers of addresses keep theirs: a name that is decoded may need quotation marks.
+    """
+    return header.raw if header.name.lower() in _ADDRESSED else header.text
+
+
+def _data(part: Part) -> bytes:
+    """Return the bytes of a part: texts in UTF-8, whatever their header says, as is reported."""
+    if part.content_type.startswith("text/") and not part.is_attachment and part.charset:
+        return part.text.encode() if charsets.is_known(part.charset) else part.data
+    return part.data
 
 
 def _is_by_id(part: Part) -> bool:

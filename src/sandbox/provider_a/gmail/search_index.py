@@ -50,8 +50,8 @@ class IndexedMessage:
 
     @cached_property
     def has_attachment(self) -> bool:
-        """Whether the message has an attachment that is not inline."""
-        return any(not attachment.is_inline for attachment in self._read().attachments())
+        """Whether the message has an attachment, or a part such as a calendar, not inline."""
+        return any(map(_counts, self._read().walk_outer()))
 
     @cached_property
     def rfc_id(self) -> str:
@@ -77,6 +77,13 @@ def words(text: str) -> str:
     """Return the words of a text in order, ``" first second "``; "" when there is none."""
     parts = _WORD.findall(compose(text))
     return f" {' '.join(parts)} " if parts else ""
+
+
+def _counts(part: Part) -> bool:
+    if part.is_attachment:
+        return not part.is_inline
+    is_text = part.content_type in ("text/plain", "text/html")
+    return not (part.parts or part.is_multipart or is_text or part.is_inline)
 
 
 def _people(tree: Part, name: str) -> str:

@@ -1,6 +1,7 @@
 """The Gmail connector: its requests, and unusual responses."""
 
 import asyncio
+import base64
 import re
 from email import message_from_bytes
 from functools import cache
@@ -13,11 +14,13 @@ from hypothesis import strategies as st
 from mail_upstreams import ALL, LISTED, TEXT, raw
 
 from providers import search_text
+from providers.connectors.provider_a.gmail import mapping, reading
 from providers.connectors.provider_a.gmail.labels import LabelCache
-from providers.connectors.provider_a.gmail.response_types import Message
+from providers.connectors.provider_a.gmail.response_types import Message, ParsedMessage
 from providers.failures import Broken, Missing, OutcomeUnknown, Throttled
 from providers.http.client import deadline
 from providers.mail import delivery, query_matching
+from providers.mail.message_parts import arrange
 from providers.ports.mail import Draft, Forward, MailChange, MailQuery, Reply, SendAttempt
 from providers.records.base import EPOCH
 from providers.records.mail import Email, Participant, SentMessage
@@ -671,3 +674,60 @@ async def test_deeply_nested_parts_are_found(account_a):
     assert email.body.strip() == "<p>Down here.</p>"
     assert [attachment.name for attachment in email.attachments] == ["a.txt"]
     assert len(account_a.calls) == 3  # the message, deeper, and the labels
+
+
+# -- what Gmail is reported to send
+
+
+def reported(**members):
+    """A message as Gmail sends it; *members* replace those of its payload."""
+    payload = {
+        "partId": "",
+        "mimeType": "text/plain",
+        "filename": "",
+        "headers": [{"name": "Subject", "value": "s"}],
+        **members,
+    }
+    message = {"id": "a1", "threadId": "a1", "labelIds": ["INBOX"], "payload": payload}
+    return msgspec.convert(message, Message)
+
+
+def read_reported(message):
+    parsed = ParsedMessage(message, arrange(message.payload))
+    (email,) = mapping.emails([parsed], ALL, labels={}, bodies={})
+    return email
+
+
+@pytest.mark.parametrize(
+    ("label", "text"),
+    [
+        ("iso-2022-jp", "水野様 会議の件"),
+        ("windows-1252", "Grüße für €5 – “ja”"),
+        ("iso-8859-8-i", "בוקר טוב"),
+        ("gb2312", "你好，世界"),
+        ("utf-16", "Zażółć"),
+    ],
+)
+def test_a_text_in_utf8_is_read_whatever_its_header_says(label, text):
+    data = base64.urlsafe_b64encode(text.encode()).decode()
+    header = {"name": "Content-Type", "value": f"text/plain; charset={label}"}
+    message = reported(headers=[header], body={"size": len(text.encode()), "data": data})
+
+    assert read_reported(message).body == text
+
+
+def test_a_word_that_gmail_left_in_a_subject_is_text():
+    literal = "decoded words are not encoded words: =?utf-8?Q?literal?="
+    message = reported(headers=[{"name": "Subject", "value": literal}])
+
+    assert read_reported(message).subject == literal
+
+
+def test_lines_of_a_chat_are_no_mail():
+    mail, chat = (
+        msgspec.convert({"id": name, "labelIds": [label]}, Message)
+        for name, label in (("a1", "INBOX"), ("a6", "CHAT"))
+    )
+
+    assert reading._visible([mail, chat], None) == [mail]
+    assert reading._visible([mail, chat], "CHAT") == []

@@ -49,6 +49,8 @@ def emails(
     if from_headers:
         headers = [parsed.message.payload.headers_by_name() for parsed in messages]
         columns |= {name: map(FROM_HEADERS[name], headers) for name in from_headers}
+    if "subject" in from_headers:  # its encoded words are decoded already
+        columns["subject"] = [by_name.get("subject") for by_name in headers]
     if "sent_at" in from_headers:
         # Without a valid date, a message was sent when it was received.
         columns["sent_at"] = [

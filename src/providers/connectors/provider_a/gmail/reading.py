@@ -31,6 +31,7 @@ MAX_IDS_PER_PAGE = 500
 WIDE_PAGE = 25  # messages per page when many of them will not match
 # Messages per call, which cost 20 units each: docs/spec/email.md#cost-of-a-listing.
 MAX_MESSAGES = 70
+_CHAT = "CHAT"  # a line of a conversation in Google Chat, which is no mail
 _HIDDEN_FOLDERS = frozenset({"DRAFT", "TRASH", "SPAM"})
 
 
@@ -219,6 +220,7 @@ def decode_message(response: Response) -> Message:
 
 
 def _visible(messages: Sequence[Message], folder: str | None) -> Sequence[Message]:
+    mail = [message for message in messages if _CHAT not in message.label_ids]
     if folder is not None:
-        return [message for message in messages if folder in message.label_ids]
-    return [message for message in messages if _HIDDEN_FOLDERS.isdisjoint(message.label_ids)]
+        return [message for message in mail if folder in message.label_ids]
+    return [message for message in mail if _HIDDEN_FOLDERS.isdisjoint(message.label_ids)]
