@@ -127,6 +127,7 @@ FAILURE_CODES: Mapping[type[failures.ProviderFailure], Code] = MappingProxyType(
         failures.TooMuch: Code.PROVIDER_ERROR,
         failures.Unreadable: Code.PROVIDER_ERROR,
         failures.UnknownZone: Code.PROVIDER_ERROR,
+        failures.TooLarge: Code.PROVIDER_ERROR,
         failures.Incomplete: Code.PROVIDER_ERROR,
         failures.Broken: Code.PROVIDER_ERROR,
         failures.ProviderFailure: Code.PROVIDER_ERROR,

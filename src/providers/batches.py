@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from providers.failures import Throttled
+from providers.failures import Throttled, TooLarge
 from providers.http.attempt import Classify
 from providers.http.client import Upstream
 from providers.http.response import Response
@@ -57,7 +57,13 @@ class BatchReader(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
         return objects
 
     async def _read_chunk(self, names: Sequence[str]) -> dict[str, T]:
-        parts = dict(await self.read_many(names))
+        try:
+            parts = dict(await self.read_many(names))
+        except TooLarge:
+            if len(names) == 1:
+                raise
+            half = len(names) // 2
+            return await self._read_chunk(names[:half]) | await self._read_chunk(names[half:])
         while throttles := self._throttles(parts):
             self.upstream.collect(parts[next(iter(throttles))])
             waits = (throttle.named for throttle in throttles.values() if throttle.named)

@@ -22,6 +22,7 @@ Failures of upstreams, as exceptions.
     ├── OutcomeUnknown     a write that may or may not have happened, even after looking it up
     └── Broken             5xx, or a response that violates the protocol
         ├── TooMuch        there is more than we read; what was read is right but incomplete
+        ├── TooLarge       a response beyond our bounds, which was not read
         ├── Unreadable     some members cannot be read; the others are right
         └── Incomplete     upstream's list may lack members; what was read is right
             └── UnknownZone   some times may be wrong: nothing tells their time zone
@@ -221,6 +222,10 @@ class Broken(ProviderFailure):
 
 class TooMuch(Broken):
     sentence = "The provider has more data than can be read at once."
+
+
+class TooLarge(Broken):
+    sentence = "The provider's response is too large."
 
 
 class Unreadable(Broken):

@@ -1,6 +1,6 @@
 """Listings that are read page by page; each page names the next one."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Generic, Self, TypeVar
 
 import msgspec
@@ -9,6 +9,10 @@ from providers.failures import Broken
 from providers.http.response import Response
 
 P = TypeVar("P")
+Params = Sequence[tuple[str, str]]
+
+_SMALLER = 10  # times
+_SMALL = 100  # entries of a page
 
 
 class PageIterator(msgspec.Struct, Generic[P]):
@@ -55,3 +59,16 @@ class PageIterator(msgspec.Struct, Generic[P]):
             response = await self.request(cursor)
         self.page = page = self.decode(response)
         return page
+
+
+def with_smaller_pages(params: Params, name: str) -> Params | None:
+    """
+    Return the parameters of a listing whose pages were too large, with a tenth of their entries.
+
+    None: they are small already. *name* is the parameter that tells the number of entries.
+    """
+    size = next((value for key, value in params if key == name), "")
+    if not size.isdigit() or int(size) <= _SMALL:
+        return None
+    smaller = str(int(size) // _SMALLER)
+    return [(key, smaller if key == name else value) for key, value in params]

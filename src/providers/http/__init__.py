@@ -11,7 +11,7 @@ HTTP client of the upstreams: docs/adr/0011-an-http-transport-of-our-own.md.
     errors        failures of statuses and of transport errors
     response      a whole or a streamed response
     messages      requests and incoming responses, between a call and its transport
-    bodies        decompression within a size limit
+    bodies        decompression within a size limit, and the number of values of JSON
     request_headers  headers of a connection's requests
     urls          building and checking of upstream URLs
     events        what listeners are told of each call

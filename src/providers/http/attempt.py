@@ -10,7 +10,13 @@ import msgspec
 
 from providers.failures import Broken, ProviderFailure, Unreachable
 from providers.http import errors as http_errors
-from providers.http.bodies import decompress, decompressed, read_decompressed
+from providers.http.bodies import (
+    UNCOUNTED_BYTES,
+    check_number_of_values,
+    decompress,
+    decompressed,
+    read_decompressed,
+)
 from providers.http.events import CallEvent, CallListener, in_shared_lookup
 from providers.http.messages import Fields, IncomingResponse, Request, Transport
 from providers.http.request_headers import RequestHeaders
@@ -64,6 +70,7 @@ class Call(msgspec.Struct, kw_only=True):
         upstream: As in `CallEvent`.
         connection: As in `CallEvent`.
         fence: Asked before each attempt; None for reads and for requests without a lease.
+        may_change: Whether it may change anything upstream.
         weight: How many slots of the account it takes.
         sent: Whether a byte of the last attempt may have left.
         broken: Whether the last attempt failed in transport.
@@ -92,6 +99,7 @@ class Call(msgspec.Struct, kw_only=True):
     listener: CallListener | None
     connection: int | str | None
     fence: WriteFence | None = None
+    may_change: bool = True
     weight: int = 1
     sent: bool = False
     broken: bool = False
@@ -252,8 +260,10 @@ async def read(call: Call, incoming: IncomingResponse) -> Response:
             body = await _body(call, incoming, encoding, max_bytes=max_bytes)
         elif encoding or (max_bytes is not None and len(body) > max_bytes):
             body = decompressed(body, encoding=encoding, max_bytes=max_bytes)
+        if len(body) > UNCOUNTED_BYTES and "xml" not in headers.get("content-type", ""):
+            await check_number_of_values(body)
     except Broken:
-        if accepted and call.is_read:
+        if accepted and not call.may_change:
             raise
         if accepted:  # a write whose response cannot be read
             raise Unreachable(sent=True) from None

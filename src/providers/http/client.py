@@ -373,6 +373,7 @@ class Upstream:
             listener=self._origins.listener,
             connection=self._connection if authorized else None,
             fence=fence,
+            may_change=is_write(method, changes=changes),
             weight=weight,
         )
 

@@ -6,11 +6,13 @@ raw messages.
 """
 
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import Generic, Protocol, Self, TypeVar
 
+MAX_PARTS = 500  # of one message that are read
 _TEXTS = ("text/html", "text/plain")
 # What is shown within a body; other types are opened, whatever their disposition is.
 _VISUAL = re.compile(r"(?:image|audio|video)/")
@@ -92,9 +94,9 @@ class _Branch(Generic[PartT]):
         self.named += other.named
 
 
-def arrange(root: PartT) -> Arrangement[PartT]:
-    """Return what of a message is text, and what is an attachment."""
-    branch = _read(root, depth=0)
+def arrange(root: PartT, *, most: int = sys.maxsize) -> Arrangement[PartT]:
+    """Return what of a message is text, and what is an attachment; of the first *most* parts."""
+    branch = _read(root, iter(range(most)), depth=0)
     texts, files = branch.texts, branch.files
     if not texts:
         # A text with a name, or of another type, is the message where there is no other.
@@ -143,18 +145,20 @@ def text_to_html(text: str) -> str:
     return "<br>".join(map(escape, _LINE_BREAK.split(text.removesuffix("\n").removesuffix("\r"))))
 
 
-def _read(part: PartT, *, depth: int) -> _Branch[PartT]:
+def _read(part: PartT, left: Iterator[int], *, depth: int) -> _Branch[PartT]:
+    """Return the contribution of a part; *left* yields once for each further part."""
     if not part.children or depth == _MAX_DEPTH:
         return _leaf(part)
+    children = [child for child, _ in zip(part.children, left)]  # noqa: B905 - as many as are left
     kind = part.media_type.partition("/")[2]
     branches = [
-        _in_related(child, is_root=index == 0, depth=depth)
+        _in_related(child, left, is_root=index == 0, depth=depth)
         if kind == "related"
-        else _read(child, depth=depth + 1)
-        for index, child in enumerate(part.children)
+        else _read(child, left, depth=depth + 1)
+        for index, child in enumerate(children)
     ]
     if kind == "alternative":
-        return _best(part.children, branches)
+        return _best(children, branches)
     whole: _Branch[PartT] = _Branch()
     for branch in branches:
         whole.add(branch)
@@ -173,9 +177,9 @@ def _leaf(part: PartT) -> _Branch[PartT]:
     return _Branch(texts=[part])
 
 
-def _in_related(part: PartT, *, is_root: bool, depth: int) -> _Branch[PartT]:
+def _in_related(part: PartT, left: Iterator[int], *, is_root: bool, depth: int) -> _Branch[PartT]:
     """Return what a part of multipart/related contributes: texts that others refer to are files."""
-    branch = _read(part, depth=depth + 1)
+    branch = _read(part, left, depth=depth + 1)
     if not is_root and part.media_type in _TEXTS and part.has_content_id:
         return _Branch(files=[part])
     return branch

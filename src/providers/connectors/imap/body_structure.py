@@ -6,9 +6,8 @@ from itertools import islice
 
 from providers.imap.parsing import Value, number, text
 from providers.mail import addresses, parameters
-from providers.mail.message_parts import Arrangement, arrange
+from providers.mail.message_parts import MAX_PARTS, Arrangement, arrange
 
-MAX_PARTS = 1000  # of one message
 MAX_DEPTH = 100  # levels of them
 
 

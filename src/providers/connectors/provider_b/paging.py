@@ -7,9 +7,10 @@ from typing import TypeVar
 import msgspec
 
 from providers.connectors.provider_b.account_cache import ROOT
+from providers.failures import TooLarge
 from providers.http.client import Upstream
 from providers.http.response import Response
-from providers.paging import PageIterator
+from providers.paging import PageIterator, Params, with_smaller_pages
 
 P = TypeVar("P")
 _CURSOR = attrgetter("next_link")
@@ -18,7 +19,7 @@ _CURSOR = attrgetter("next_link")
 def pages(  # noqa: PLR0913 - keyword-only, but for what every listing has
     upstream: Upstream,
     path: Sequence[str],
-    params: Sequence[tuple[str, str]],
+    params: Params,
     decode: Callable[[Response], P],
     *,
     headers: Mapping[str, str],
@@ -42,18 +43,27 @@ class _Requests(msgspec.Struct, frozen=True):
 
     upstream: Upstream
     path: Sequence[str]
-    params: Sequence[tuple[str, str]]
+    params: Params
     headers: Mapping[str, str]
     first_seconds: float | None
 
-    def __call__(self, cursor: str | None) -> Awaitable[Response]:
+    async def __call__(self, cursor: str | None) -> Response:
         if cursor is not None:
-            return self.upstream.follow(cursor, headers=self.headers)
+            return await self.upstream.follow(cursor, headers=self.headers)
+        try:
+            return await self._first(self.params)
+        except TooLarge:
+            smaller = with_smaller_pages(self.params, "$top")
+            if smaller is None:
+                raise
+        return await self._first(smaller)  # the links to the next pages have the same size
+
+    def _first(self, params: Params) -> Awaitable[Response]:
         return self.upstream.call(
             "GET",
             *ROOT,
             *self.path,
-            params=self.params,
+            params=params,
             headers=self.headers,
             deadline=self.first_seconds,
             retry=None if self.first_seconds is None else False,

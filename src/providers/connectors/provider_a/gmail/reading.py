@@ -24,8 +24,9 @@ from providers.http.response import Response
 from providers.ids import is_provider_a_id
 from providers.mail import scanning
 from providers.mail.lazy_records import LazyRecords
-from providers.mail.message_parts import arrange
+from providers.mail.message_parts import MAX_PARTS, arrange
 from providers.paging import PageIterator
+from providers.turns import in_turns
 
 MAX_IDS_PER_PAGE = 500
 WIDE_PAGE = 25  # messages per page when many of them will not match
@@ -120,13 +121,16 @@ class MessageReader:
         """Split messages into leaves if *wanted* needs them; too deep ones are read again."""
         if not requested_fields.costly_attributes(wanted):
             return [ParsedMessage(message) for message in messages]
-        parsed = [ParsedMessage(message, arrange(message.payload)) for message in messages]
+        parsed = [
+            ParsedMessage(message, arrange(message.payload, most=MAX_PARTS))
+            async for message in in_turns(messages)
+        ]
         params = requested_fields.message(frozenset(wanted), requested_fields.DEEP_LEVELS)
-        for index, shallow in enumerate(parsed):
+        async for index, shallow in in_turns(list(enumerate(parsed))):
             if shallow.message.payload.is_truncated():
                 by_id = await batch.messages(self._upstream, [shallow.id], params)
                 message = by_id.get(shallow.id, shallow.message)
-                parsed[index] = ParsedMessage(message, arrange(message.payload))
+                parsed[index] = ParsedMessage(message, arrange(message.payload, most=MAX_PARTS))
         return parsed
 
     async def _labels(self, messages: Sequence[ParsedMessage]) -> Mapping[str, str]:
