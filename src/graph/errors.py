@@ -119,6 +119,7 @@ FAILURE_CODES: Mapping[type[failures.ProviderFailure], Code] = MappingProxyType(
         failures.Stale: Code.PRECONDITION_FAILED,
         failures.Locked: Code.PROVIDER_ERROR,
         failures.NotAccepted: Code.PROVIDER_ERROR,
+        failures.Inaccessible: Code.PROVIDER_ERROR,
         failures.ReadOnlyGrant: Code.READ_ONLY,
         failures.OutOfSpace: Code.QUOTA_EXCEEDED,
         failures.Refused: Code.PROVIDER_ERROR,

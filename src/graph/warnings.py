@@ -10,6 +10,7 @@ from policy.vocabulary import Surface
 from providers.failures import (
     Broken,
     ClientRefused,
+    Inaccessible,
     Incomplete,
     MissingScope,
     NeedsReauth,
@@ -92,6 +93,8 @@ def _reason(failure: ProviderFailure) -> str:
             return failure.message[0].lower() + failure.message.removesuffix(".")[1:]
         case MissingScope() if failure.scopes:
             return failure.reason(failure.scopes)
+        case Inaccessible():
+            return failure.reason
         case NeedsReauth():
             return "needs to be reconnected"
         case TimedOut():

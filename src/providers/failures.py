@@ -16,6 +16,7 @@ Failures of upstreams, as exceptions.
     │   ├── Stale          412: the ETag is no longer current
     │   ├── Locked         423
     │   ├── NotAccepted    a message; *message* says to the caller why not
+    │   ├── Inaccessible   the account has no such service, or a policy denies it
     │   ├── ReadOnlyGrant  403: the connection may read there, and not write
     │   └── OutOfSpace     507, quota
     ├── NoRoom             this machine's disk is full; nothing was sent
@@ -128,11 +129,24 @@ class NeedsReauth(ProviderFailure):
 
 
 class MissingScope(NeedsReauth):
-    """*scopes* is what the consent lacks; empty: neither upstream nor its record says."""
+    """
+    The consent lacks a permission.
 
-    def __init__(self, scopes: Sequence[str] = (), *, reconnect_url: str | None = None) -> None:
+    Attributes:
+        scopes: What it lacks; empty: neither upstream nor its record says.
+        may_be_policy: Whether upstream says the same where a policy denies access.
+    """
+
+    def __init__(
+        self,
+        scopes: Sequence[str] = (),
+        *,
+        reconnect_url: str | None = None,
+        may_be_policy: bool = False,
+    ) -> None:
         super().__init__(f"The connection {self.reason(scopes)}.", reconnect_url=reconnect_url)
         self.scopes = tuple(scopes)
+        self.may_be_policy = may_be_policy
 
     @staticmethod
     def reason(scopes: Sequence[str]) -> str:
@@ -192,6 +206,18 @@ class Stale(Refused):
 
 class Locked(Refused):
     sentence = "The resource is locked by the provider."
+
+
+class Inaccessible(Refused):
+    """*reason*: the predicate of a sentence about the connection; reconnecting does not help."""
+
+    def __init__(self, reason: str, *, status: int, word: str = "") -> None:
+        super().__init__(f"The connection {reason}.", status=status, word=word)
+        self.reason = reason
+
+
+NO_MAILBOX = "has no mailbox at the provider"
+DENIED_BY_POLICY = "is denied access by the provider, by a policy of its administrators"
 
 
 class ReadOnlyGrant(Refused):

@@ -22,7 +22,13 @@ from providers.connectors.collab.failures import classify as classify_collab
 from providers.connectors.projects.failures import classify as classify_projects
 from providers.connectors.provider_a.failures import classify as classify_a
 from providers.connectors.provider_b.failures import classify as classify_b
-from providers.failures import MissingScope, ProviderFailure, Refused
+from providers.failures import (
+    DENIED_BY_POLICY,
+    Inaccessible,
+    MissingScope,
+    ProviderFailure,
+    Refused,
+)
 from providers.http.attempt import Classify
 from providers.http.client import Credentials, Origins, Upstream
 from providers.http.events import CallEvent, CallListener
@@ -150,6 +156,9 @@ def _naming_scopes(
 
     def named(response: Response) -> ProviderFailure | None:
         failure = classify(response)
+        has_all = bool(info.granted_scopes) and not missing_scopes
+        if isinstance(failure, MissingScope) and failure.may_be_policy and has_all:
+            return Inaccessible(DENIED_BY_POLICY, status=response.status)
         if isinstance(failure, MissingScope):
             return MissingScope(missing_scopes, reconnect_url=reconnect_url())
         # Asana's statuses say nearly all: no code tells a missing scope from a missing right.

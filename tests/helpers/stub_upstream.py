@@ -19,6 +19,8 @@ import world as worlds
 from gateway.app import assemble
 from gateway.settings import Settings
 
+_PART = re.compile(rb"Content-ID:\s*<([^>]+)>.*?\r\n\r\nGET (\S+)", re.DOTALL | re.IGNORECASE)
+
 
 class Stub:
     """
@@ -58,6 +60,8 @@ class Stub:
     def answer(self, handler):
         body = _body(handler)
         self.calls.append((handler.command, handler.path, body))
+        if handler.path.startswith("/batch/"):
+            return self._multipart_batch(handler, body)
         if handler.path.endswith("batch"):
             return self._batch(handler, json.loads(body)["requests"])
         rule = self._rule(handler.command, handler.path, body.decode("utf-8", "replace"))
@@ -94,6 +98,25 @@ class Stub:
                 {"id": request["id"], "status": status, "headers": headers, "body": body}
             )
         return _send(handler, 200, {"responses": responses}, {})
+
+    def _multipart_batch(self, handler, body):
+        """Answer a batch of Google's, in its order."""
+        content = b""
+        for request in _PART.finditer(body):
+            rule = self._rule("GET", request[2].decode(), "")
+            missing = (404, {"error": {"code": 404}}, {})
+            status, answer, _ = missing if rule is None else self._response(rule)
+            text = json.dumps(answer).encode()
+            content += (
+                b"--B\r\nContent-Type: application/http\r\nContent-ID: <response-"
+                + request[1]
+                + b">\r\n\r\nHTTP/1.1 %d X\r\nContent-Type: application/json\r\n" % status
+                + b"Content-Length: %d\r\n\r\n" % len(text)
+                + text
+                + b"\r\n"
+            )
+        headers = {"content-type": "multipart/mixed; boundary=B"}
+        return _send(handler, 200, (content + b"--B--\r\n").decode(), headers)
 
     def run(self):
         self._server.serve_forever(poll_interval=0.05)

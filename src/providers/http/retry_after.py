@@ -1,6 +1,7 @@
 """Waits that upstreams name: in headers, in a text, or as the end of a day."""
 
 import math
+import re
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -9,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 from providers.http.response import Response
 
+_SECONDS = re.compile(r"[0-9]{1,20}(?:\.[0-9]{1,20})?", re.ASCII)
 MAX_SECONDS = 24 * 3600  # a longer wait than a day's quota is a mistake
 _BEFORE_TIME = "retry after "  # in texts: "…  Retry after 2026-01-05T09:00:00.000Z"
 _MAX_TIME = 40  # characters
@@ -18,7 +20,7 @@ RESERVED_SHARE = 0.02  # of a budget: what a batch of twenty listings costs, and
 
 def parse_retry_after(value: str | None, now_seconds: float) -> int | None:
     """
-    Read a ``Retry-After`` header: whole seconds or an HTTP date.
+    Read a ``Retry-After`` header: seconds, which some write with a fraction, or an HTTP date.
 
     Returns:
         Seconds from *now_seconds* (Unix time), at least 1; None when there is no header, when it
@@ -27,8 +29,9 @@ def parse_retry_after(value: str | None, now_seconds: float) -> int | None:
     if value is None:
         return None
     value = value.strip()
-    if value.isascii() and value.isdecimal():
-        return min(int(value[:10]), MAX_SECONDS) or None
+    if _SECONDS.fullmatch(value):
+        whole, _, fraction = value.partition(".")
+        return min(int(whole[:10]) + bool(fraction.strip("0")), MAX_SECONDS) or None
     try:
         then = parsedate_to_datetime(value).timestamp()
     except (ValueError, TypeError, OverflowError, IndexError):

@@ -5,7 +5,10 @@ import re
 import msgspec
 
 from providers.failures import (
+    DENIED_BY_POLICY,
+    NO_MAILBOX,
     Conflicted,
+    Inaccessible,
     Missing,
     MissingScope,
     ProviderFailure,
@@ -50,6 +53,9 @@ def classify(response: Response) -> ProviderFailure | None:
         return Throttled(named_wait(response, message))
     if response.status == 403 and word in _SCOPE:
         return MissingScope()
+    reason = _reason_of_refusal(word, message)
+    if reason is not None:
+        return Inaccessible(reason, status=response.status, word=word)
     if response.status == 400 and _BAD_ID.search(message):
         return Missing()
     if response.status == 409:
@@ -59,6 +65,19 @@ def classify(response: Response) -> ProviderFailure | None:
     if response.status in (400, 403):
         return Refused(status=response.status, word=word)
     return None
+
+
+def _reason_of_refusal(word: str, message: str) -> str | None:
+    """Return the predicate of a sentence about a connection that reconnecting does not mend."""
+    if word in {"failedPrecondition", "FAILED_PRECONDITION"} and "not enabled" in message.lower():
+        return NO_MAILBOX
+    if word == "domainPolicy":
+        return DENIED_BY_POLICY
+    return _API_IS_OFF if word in _OFF else None
+
+
+_OFF = frozenset({"accessNotConfigured", "SERVICE_DISABLED"})
+_API_IS_OFF = "cannot be used: the provider's API is switched off for the gateway's OAuth client"
 
 
 def _reason_and_message(body: bytes) -> tuple[str, str]:

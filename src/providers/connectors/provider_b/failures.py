@@ -3,7 +3,9 @@
 import msgspec
 
 from providers.failures import (
+    NO_MAILBOX,
     Conflicted,
+    Inaccessible,
     Missing,
     MissingScope,
     ProviderFailure,
@@ -16,7 +18,16 @@ from providers.http.retry_after import named_wait
 
 _THROTTLED = frozenset({"ApplicationThrottled", "TooManyRequests", "activityLimitReached"})
 _MISSING = frozenset({"ErrorItemNotFound", "ErrorInvalidIdMalformed", "ErrorInvalidId"})
-# All calls are below `/me`, where nothing but a missing permission denies access.
+_NO_MAILBOX = frozenset(
+    {
+        "MailboxNotEnabledForRESTAPI",
+        "MailboxNotSupportedForRESTAPI",
+        "ErrorMailboxNotEnabledForRESTAPI",
+        "ErrorNonExistentMailbox",
+        "OrganizationFromTenantGuidNotFound",
+    }
+)
+# All calls are below `/me`, where a missing permission denies access, or a policy of Exchange.
 _SCOPE = frozenset({"Authorization_RequestDenied", "ErrorAccessDenied"})
 _STALE = frozenset({"ErrorIrresolvableConflict", "resourceModified"})
 
@@ -35,7 +46,9 @@ def classify(response: Response) -> ProviderFailure | None:
     if response.status == 429 or word in _THROTTLED:
         return Throttled(named_wait(response))
     if response.status == 403 and word in _SCOPE:
-        return MissingScope()
+        return MissingScope(may_be_policy=word == "ErrorAccessDenied")
+    if word in _NO_MAILBOX:
+        return Inaccessible(NO_MAILBOX, status=response.status, word=word)
     if word in _MISSING:
         return Missing()
     if word in _STALE or response.status == 412:

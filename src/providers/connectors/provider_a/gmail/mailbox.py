@@ -140,7 +140,7 @@ class GmailMailbox:
             messages = [
                 message
                 for message in response.messages
-                if {"DRAFT", "TRASH"}.isdisjoint(message.label_ids)
+                if {"DRAFT", "TRASH", "CHAT"}.isdisjoint(message.label_ids)
             ]
             if not mapping.have_valid_ids(messages):
                 raise Broken
