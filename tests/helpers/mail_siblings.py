@@ -149,6 +149,18 @@ SIBLINGS = {
         parts("mixed", plain("a"), PDF.format(f'attachment; filename="{"n" * 251}.pdf"', "")),
         {"att.names": [f"{'n' * 251}.pdf"]},
     ),
+    "mail within a mail": (
+        parts(
+            "mixed",
+            plain("Outer."),
+            "Content-Type: message/rfc822\r\n\r\nFrom: x@y.example\r\nSubject: inner\r\n\r\nInner.",
+        ),
+        {"body!": "Inner.", "hasAttachments": True, "att": [["noname", "message/rfc822"]]},
+    ),
+    "empty text after a file": (
+        parts("mixed", plain("Words."), PDF.format("attachment", ""), plain("")),
+        {"body": "Words.", "att": [["x.pdf", "application/pdf"]]},
+    ),
     "signed": (
         parts(
             "signed",

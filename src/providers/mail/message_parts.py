@@ -111,7 +111,8 @@ def arrange(root: PartT, *, most: int = sys.maxsize) -> Arrangement[PartT]:
     shown = list(_bounded(texts))
     if len(shown) < len(texts):
         known = {id(part) for part in (*shown, *files)}
-        files = [*files, *(part for part in texts if id(part) not in known)]
+        left = (part for part in texts if id(part) not in known and not _is_empty(part))
+        files = [*files, *left]
     return Arrangement(shown, files)
 
 

@@ -45,6 +45,8 @@ async def find(
     async def opened() -> AsyncIterator[AttachmentContent]:
         if part.body.attachment_id is None:  # its bytes come with the message
             whole = await _part(upstream, reader, message_id, part_id, with_bytes=True)
+            if whole.body.data is None and whole.body.size:
+                raise Broken  # such as an attached message that came as its parts alone
             content = mapping.decode_base64url(whole.body.data)
             yield AttachmentContent(len(content), _single(content))
             return

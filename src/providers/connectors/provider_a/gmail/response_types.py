@@ -79,14 +79,8 @@ class Part(GoogleStruct):
 
     @property
     def children(self) -> "tuple[Part, ...]":
-        """
-        Return the parts in a container.
-
-        An attached message without a name is one, too; with a name it is an attachment.
-        """
-        if self.mime_type.startswith("multipart/"):
-            return self.parts
-        return () if self.filename or self.disposition == "attachment" else self.parts
+        """Return the parts in a container; an attached message is none."""
+        return self.parts if self.media_type.startswith("multipart/") else ()
 
     def is_truncated(self) -> bool:
         """Return whether a container came without its parts, because it lies too deep."""
