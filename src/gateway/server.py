@@ -117,7 +117,7 @@ def allow_descriptors(connections: int) -> None:
     if 0 <= soft < needed:
         _log.warning(
             "the limit of file descriptors is too low for AGW_MAX_CONNECTIONS",
-            extra={"limit": soft, "needed": needed},
+            extra={"count": soft},
         )
 
 
