@@ -195,6 +195,52 @@ async def test_a_bare_text_about_the_budget_is_a_throttle(client, stub):
     assert (answer.status_code, answer.headers["retry-after"]) == (429, "1"), answer.text
 
 
+def people_column(text, *ids):
+    members = [{"id": number, "kind": "person"} for number in ids]
+    return {
+        "id": "people",
+        "type": "people",
+        "text": text,
+        "value": json.dumps({"personsAndTeams": members}),
+        "column": {"id": "people", "title": "Owner", "type": "people"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "ids", "people"),
+    [
+        # monday.com's page on people columns: the text joins names, the value holds the people
+        ("Doe, Jane, Roe, Rick", (11, 12), ["Doe, Jane", "Roe, Rick"]),
+        ("Doe, Jane", (11,), ["Doe, Jane"]),
+        ("Ann, Bob", (13, 14), ["Ann", "Bob"]),  # as many names as people
+        # nobody knows them by their ids
+        ("Ann, Lee, Bob", (13, 14), ["Ann, Lee, Bob"]),
+    ],
+)
+async def test_names_with_commas_are_of_as_many_people_as_there_are(
+    client, stub, text, ids, people
+):
+    users = [{"id": "11", "name": "Doe, Jane"}, {"id": "12", "name": "Roe, Rick"}]
+    stored = {
+        "id": "900",
+        "name": "Item",
+        "state": "active",
+        "board": {"id": "1"},
+        "column_values": [people_column(text, *ids)],
+    }
+    stub.play(
+        {"match": "/v2", "bodymatch": r"users\(ids", "body": {"data": {"users": users}}},
+        {"match": "/v2", "body": {"data": {"items": [stored]}}},
+    )
+    document = '{ taskItem(itemId: "900", provider: "BOARDS") { item { assignees } } }'
+
+    answer = await client.get(f"{TASKS}/items/900?provider=BOARDS")
+    queried = await query(client, document)
+
+    assert answer.json()["item"]["assignees"] == people, answer.text
+    assert queried["data"]["taskItem"]["item"]["assignees"] == people
+
+
 # -- Graph
 
 DRIVE = "b!drv1"

@@ -7,6 +7,7 @@ Connector of monday.com, by its GraphQL API.
     filters         item queries as monday.com's item rules
     documents       GraphQL documents, restricted to the wanted and visible fields
     column_types    column types and settings
+    people          names of people whose text does not tell them apart
     mapping         from response structs to records
     writing         mutations, one board at a time and column by column when refused
     graphql_client  sends documents and decodes responses

@@ -51,6 +51,7 @@ BOARD_COLUMNS_AND_USERS = (
     "query($b:[ID!],$e:[String!]){boards(ids:$b,limit:1,state:all){id "
     f"columns{{{_SETTINGS}}}}} users(emails:$e){{id}}}}"
 )
+USER_NAMES = "query($u:[ID!],$n:Int){users(ids:$u,limit:$n){id name}}"
 USERS = "query($u:[ID!],$n:Int){users(ids:$u,limit:$n){id email}}"
 TARGET = (
     "query($i:[ID!],$n:Int){items(ids:$i,limit:$n){id state "

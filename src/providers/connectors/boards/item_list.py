@@ -15,6 +15,7 @@ from providers.connectors.boards import documents, mapping, response_types
 from providers.connectors.boards.failures import CursorExpired
 from providers.connectors.boards.filters import Rule
 from providers.connectors.boards.graphql_client import BoardClient
+from providers.connectors.boards.people import with_names
 from providers.failures import Missing
 from providers.item_visibility import Column
 from providers.ports.tasks import ItemSlice, ItemVisibility, StalePosition, TaskPosition
@@ -94,7 +95,7 @@ class ItemList:
         if board.state == "deleted" or board.type not in {None, "board"}:
             raise Missing
         start = TaskPosition(0, "", None, int(self._clock()))
-        return self._slice(board.items_page, start, board.items_count)
+        return await self._slice(board.items_page, start, board.items_count)
 
     async def _next(self, cursor: str, after: TaskPosition, limit: int) -> ItemSlice:
         count = not self._rules
@@ -108,16 +109,16 @@ class ItemList:
             **self._values.variables,
         )
         total = self._board_of(data.boards).items_count if count else None
-        return self._slice(data.next_items_page, after, total)
+        return await self._slice(data.next_items_page, after, total)
 
-    def _slice(
+    async def _slice(
         self, page: response_types.ItemPage | None, after: TaskPosition, total: int | None
     ) -> ItemSlice:
         if page is None:
             raise Missing
         items = tuple(
             mapping.item(item, self._board_id, self._visibility, own=self._own, below=self._below)
-            for item in page.items
+            for item in await with_names(self._client, page.items)
         )
         position = None
         if page.cursor and items:

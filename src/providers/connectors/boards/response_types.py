@@ -94,6 +94,7 @@ class ItemPage(msgspec.Struct, frozen=True):
 
 class User(msgspec.Struct, frozen=True):
     id: str
+    name: str | None = None
     email: str | None = None
 
 

@@ -12,6 +12,7 @@ from providers.connectors.boards import column_types, documents, filters, mappin
 from providers.connectors.boards.board_list import BoardList
 from providers.connectors.boards.graphql_client import BoardClient
 from providers.connectors.boards.item_list import ItemList
+from providers.connectors.boards.people import with_names
 from providers.connectors.boards.writing import BoardLocks, Writer
 from providers.failures import Missing, NeedsReauth, ProviderFailure, Refused, unwrap
 from providers.http.client import Upstream
@@ -183,9 +184,10 @@ class BoardTasks:
         values = _values(visibility, own, below)
         document = documents.items_by_id(values, visibility)
         items = await self._items(document, item_ids, **values.variables)
+        named = await with_names(self._client, list(items.values()))
         return {
             item_id: mapping.item(item, board_id, visibility, own=own, below=below)
-            for item_id, item in items.items()
+            for item_id, item in zip(items, named, strict=True)
             if (board_id := _board_of(item)) is not None
         }
 
