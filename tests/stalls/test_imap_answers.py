@@ -137,6 +137,24 @@ async def test_a_mail_of_many_parts_has_the_first_of_them(server, client):
     assert mail["attachments"][-1]["id"].endswith(".500")
 
 
+ADDRESSES = {
+    "plain": b"a@b.example,",
+    "unusual": b"a@b.example (x) <",
+    "quotes": b'"',
+    "encoded words": b"=?utf-8?q?a?= <a@b.example>, ",
+}
+
+
+@pytest.mark.parametrize("name", ADDRESSES)
+async def test_mails_with_a_megabyte_of_headers_are_poorer(server, read, name):
+    for uid in range(1, 51):
+        subject = b"Subject: Mail %d\r\n" % uid
+        people = ADDRESSES[name] * (MIB // 2 // len(ADDRESSES[name]))
+        server.headers[uid] = subject + b"To: " + people + b"\r\nCc: " + people + b"\r\n\r\n"
+
+    assert await read(f"IMAP: 50 mails with 1 MB of addresses, {name}") == (whole_page(), None)
+
+
 async def test_a_name_of_a_file_changes_no_capability(server, read):
     name = b'* 1 FETCH (UID 1 BODYSTRUCTURE ("A" "B" ("NAME" "[CAPABILITY X]")))\r\n'
     server.answers["UID FETCH"] = lambda command: None if b"FLAGS" in command else name

@@ -53,7 +53,8 @@ class ResponseReader:
         """
         Read one response: a line whose literals are pieces of their own.
 
-        Of a FETCH response at most *max_row* bytes outside of literals are kept.
+        Of a FETCH response at most *max_row* bytes outside of literals are kept, and below
+        `MAX_LINE` as many of each literal.
 
         Raises:
             ValueError, asyncio.LimitOverrunError: It is too large.
@@ -84,10 +85,13 @@ class ResponseReader:
             if pieces.is_cut:
                 await self._skip(line.literal)
                 continue
-            size += line.literal + len(line.text)
+            most = max_row if is_row and max_row < MAX_LINE else line.literal
+            kept = min(line.literal, most)
+            size += kept + len(line.text)
             if size > _MAX_BYTES:
                 raise ValueError("a literal is too large")
-            pieces.append(await self._reader.readexactly(line.literal))
+            pieces.append(await self._reader.readexactly(kept))
+            await self._skip(line.literal - kept)
 
     async def _line(self, *, is_row: bool) -> "_Line":
         """Read a line; of one that is too long, which only *is_row* may be, keep the beginning."""

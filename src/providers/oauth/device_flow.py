@@ -7,6 +7,7 @@ import msgspec
 
 from providers.http.client import Upstream
 from providers.http.origins import Origins
+from providers.oauth.token_endpoint import MAX_BYTES
 
 
 class _DeviceResponse(msgspec.Struct):
@@ -53,6 +54,7 @@ class DeviceEndpoint:
             "POST",
             content=form.encode("ascii"),
             headers={"content-type": "application/x-www-form-urlencoded"},
+            max_bytes=MAX_BYTES,
         )
         begun = response.decode(_DeviceResponse)
         return DeviceCode(

@@ -39,6 +39,7 @@ _CLIENT_REFUSED = frozenset({"invalid_client", "unauthorized_client"})
 _SECRET_EXPIRED = 7000222  # docs/spec/upstream/oauth.md#microsoft
 
 REVOKE_SECONDS = 5.0  # an operator waits for it
+MAX_BYTES = 256 * 1024  # of a response, which holds a few tokens
 
 # Parameters of authorization URLs that ask for a refresh token, in the two ways of providers.
 OFFLINE_BY_ACCESS_TYPE: Mapping[str, str] = MappingProxyType(
@@ -235,6 +236,7 @@ class TokenEndpoint:
             content=urlencode({"token": token, **self._client}).encode("ascii"),
             headers={"content-type": "application/x-www-form-urlencoded"},
             deadline=REVOKE_SECONDS,
+            max_bytes=MAX_BYTES,
             accept=(400,),
         )
         if response.status == 400 and _error(response).error != "invalid_token":
@@ -251,6 +253,7 @@ class TokenEndpoint:
             "POST",
             content=content,
             headers={"content-type": kind},
+            max_bytes=MAX_BYTES,
             changes=False,  # dry runs renew tokens too: no content of the account changes
             accept=(400, 401, 403),
         )

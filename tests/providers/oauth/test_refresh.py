@@ -555,3 +555,17 @@ async def test_an_endpoint_that_does_not_respond_times_out(store, clock, monkeyp
     clock.seconds = 4000
     with pytest.raises(TimedOut):
         await RefreshingCredentials(store, endpoint, clock=clock).token()
+
+
+async def test_a_huge_answer_of_a_token_endpoint_is_not_read(store, clock):
+    def answer(_):
+        return httpx.Response(200, json={"access_token": "a", "scope": "x " * 200_000})
+
+    origins = Origins(transport=httpx.MockTransport(answer), clock=clock)
+    endpoint = TokenEndpoint(origins, TOKEN_URL, connection=1, client_id="us")
+    clock.seconds = 4000
+    before = store.stored
+    with pytest.raises(ProviderFailure):
+        await RefreshingCredentials(store, endpoint, clock=clock).token()
+
+    assert store.stored == before

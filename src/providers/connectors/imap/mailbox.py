@@ -85,7 +85,7 @@ class ImapMailbox:
             messages = await reading.read_messages(session, locations, wanted, ids, folders=folders)
             if "thread_id" in wanted:
                 await thread_roots.settle(session, messages.values(), self._memory, ids)
-            emails = mapping.emails(list(messages.values()), wanted)
+            emails = await mapping.emails_in_turns(list(messages.values()), wanted)
             return dict(zip(messages, emails, strict=True))
 
         return await connection.read(run)

@@ -14,11 +14,14 @@ from providers.mail import charsets, message_parts, transfer_encodings
 from providers.mail.header_fields import FROM_HEADERS
 from providers.records import mail as mail_records
 from providers.search_text import html_to_text
+from providers.turns import in_turns
 
 PROVIDER = "IMAP"
 MAX_PREVIEW = 200  # characters
 _FOLD = re.compile(r"\r?\n[ \t]")
 _LINE_END = re.compile(r"\r?\n")  # other breaks of lines are characters: RFC 5322, 2.2
+_LONG = 50_000  # characters of headers; some ten milliseconds
+_CHARACTERS_PER_PART = 20  # that take as long to be mapped
 _BLANKS = re.compile(r"\s+")
 _MESSAGE_ID = re.compile(rb"<([^<>]{1,500})>")
 _BARE_ID = re.compile(rb"[^\s<>@]{1,250}@[^\s<>@]{1,249}")
@@ -63,6 +66,18 @@ def emails(
 ) -> list[mail_records.Email]:
     """Make records of messages, in their order; attributes that are not wanted stay None."""
     return _EMAILS.records(messages, wanted)
+
+
+async def emails_in_turns(
+    messages: Sequence[FetchedMessage], wanted: AbstractSet[str]
+) -> list[mail_records.Email]:
+    """Do as `emails`; large messages are mapped in turns with other work of the event loop."""
+    headers = sum(len(text) for message in messages for text in message.headers.values())
+    parts = sum(len(message.structure.parts) for message in messages)
+    size = headers + _CHARACTERS_PER_PART * parts
+    if size <= _LONG:
+        return emails(messages, wanted)
+    return [email async for message in in_turns(messages) for email in emails([message], wanted)]
 
 
 def parse_headers(block: bytes) -> dict[str, str]:

@@ -116,7 +116,7 @@ async def read(
     section = _headers_section(wanted)
     messages = {}
     async for uid, row in in_turns(rows.items()):
-        headers = parse_headers(_bytes(row.get(section)))
+        headers = parse_headers(_whole_lines(_bytes(row.get(section))))
         root = thread_root(headers) if "thread_id" in wanted else None
         message_id = ids.message_id(Location(folder.name, folder.uid_validity, uid))
         messages[uid] = FetchedMessage(
@@ -299,6 +299,13 @@ def _portions(uids: Sequence[int], messages: Mapping[int, FetchedMessage]) -> It
 def _labels(value: Value) -> tuple[str, ...]:
     labels = value if isinstance(value, list) else []
     return tuple([parsing.text(label) for label in labels])
+
+
+def _whole_lines(block: bytes) -> bytes:
+    """Return a block of headers, without the last entry or line if its end was dropped."""
+    if len(block) < MAX_ROW:
+        return block
+    return block[: max(block.rfind(b","), block.rfind(b"\n")) + 1]
 
 
 def _bytes(value: Value) -> bytes:

@@ -132,8 +132,9 @@ async def run(  # noqa: PLR0913 - the arguments of `MailPort.search`, and where 
         await thread_roots.settle(session, (message for _, message in shown), memory, ids)
     whole = exhausted and len(matching) <= query.limit
     is_counted = exhausted or not search.restricts
+    emails = await mapping.emails_in_turns([message for _, message in shown], wanted)
     return MailSlice(
-        emails=tuple(mapping.emails([message for _, message in shown], wanted)),
+        emails=tuple(emails),
         scanned_to=None if whole or len(matching) > query.limit or last is None else last.position,
         exhausted=whole,
         total=len(matching) if search.restricts else search.count(matches, ids),
