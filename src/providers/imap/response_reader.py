@@ -86,12 +86,12 @@ class ResponseReader:
                 await self._skip(line.literal)
                 continue
             most = max_row if is_row and max_row < MAX_LINE else line.literal
-            kept = min(line.literal, most)
-            size += kept + len(line.text)
+            length = min(line.literal, most)
+            size += length + len(line.text)
             if size > _MAX_BYTES:
                 raise ValueError("a literal is too large")
-            pieces.append(await self._reader.readexactly(kept))
-            await self._skip(line.literal - kept)
+            pieces.append(await self._reader.readexactly(length))
+            await self._skip(line.literal - length)
 
     async def _line(self, *, is_row: bool) -> "_Line":
         """Read a line; of one that is too long, which only *is_row* may be, keep the beginning."""

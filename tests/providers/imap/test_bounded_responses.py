@@ -84,3 +84,13 @@ def test_rows_of_one_message_are_cut_together():
 
 def test_a_row_without_a_uid_is_nobodys():
     assert Reply(b"OK", (Pieces([b"* 2 FETCH (FLAGS ())"]),)).rows() == {}
+
+
+async def test_a_long_literal_of_one_of_many_rows_is_cut_and_the_row_goes_on():
+    row = b"* 1 FETCH (UID 1 BODY[HEADER] {5000}\r\n" + b"a" * 5000 + b" FLAGS ())\r\n"
+
+    (first,) = await read(row)
+    (whole,) = await read(row, max_row=MAX_LINE)
+
+    assert (first[1], first[2], first.is_cut) == (b"a" * 1000, b" FLAGS ())", False)
+    assert whole[1] == b"a" * 5000
