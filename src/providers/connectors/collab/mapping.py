@@ -98,7 +98,7 @@ def file(
     is_of_another = drive_id is not None and not collab_ids.same_drive(drive_id, within)
     if not collab_ids.is_part(item.id) or is_of_another:
         return None
-    is_folder = item.folder is not None or item.package is not None or item.root is not None
+    is_folder = _is_folder(item) or (item.remote_item is not None and _is_folder(item.remote_item))
     ids = item.sharepoint_ids
     return records.File(
         drive=within,
@@ -125,6 +125,11 @@ def file(
         list_item_id=(ids.list_item_id or UNKNOWN) if ids is not None else UNKNOWN,
         content_type_id=_content_type_id(item.list_item),
     )
+
+
+def _is_folder(item: response_types.Item) -> bool:
+    """Return whether an item is a folder; the facets of a shortcut's target are in its target."""
+    return item.folder is not None or item.package is not None or item.root is not None
 
 
 def _parent(item: response_types.Item, within: str) -> ItemKey | records.Unknown | None:
