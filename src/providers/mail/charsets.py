@@ -81,6 +81,13 @@ _THREE_BYTES = "\u0800"
 # ISO-2022-JP and EUC-JP have the characters of NEC and IBM, which Python's codecs lack: both are
 # decoded by the table of Windows-31J, as in the Encoding Standard.
 _ESCAPE = re.compile(rb"\x1b(\([BJIH]|\$[@AB]|\$\([CD@])")
+_EIGHT_BITS = bytes(sign | 0x80 for sign in range(256))
+# Six characters that the tables of EUC-JP and of Windows-31J read differently.
+_OF_WINDOWS = tuple(
+    zip("\u301c\u2016\u2212\xa2\xa3\xac", "\uff5e\u2225\uff0d\uffe0\uffe1\uffe2", strict=True)
+)
+# Bytes of a text that may have them: longer ones are decoded by Python's codecs alone, with U+FFFD.
+_MAX_JAPANESE = 256 * 1024
 _INVALID = "\x80"  # of Windows-31J, which no pair is
 _RUNS_OF_EUC = re.compile(
     rb"((?:[\xa1-\xfe][\xa1-\xfe])+)|((?:\x8e[\xa1-\xdf])+)|((?:\x8f[\xa1-\xfe]{2})+)"
@@ -179,7 +186,7 @@ def _is_stateful(codec: str) -> bool:
 
 def _decode_by(codec: str, content: bytes) -> str:
     decoder = _JAPANESE_DECODERS.get(codec)
-    if decoder is not None:
+    if decoder is not None and len(content) <= _MAX_JAPANESE:
         return replace_surrogates(decoder(content))
     second = _SECOND_CHOICES.get(codec)
     if second is not None and not _is_valid(content, codec) and _is_valid(content, second):
@@ -242,7 +249,14 @@ def _until_line_end(run: bytes) -> tuple[bytes, bytes, bytes]:
 
 def _decode_pairs(pairs: bytes) -> str:
     """Decode pairs of seven bits of JIS X 0208."""
-    return b"".join(_shifted(pairs)).decode("cp932", "replace").replace(_INVALID, "\ufffd")
+    try:
+        text = pairs.translate(_EIGHT_BITS).decode("euc_jp")
+    except ValueError:
+        text = b"".join(_shifted(pairs)).decode("cp932", "replace")
+        return text.replace(_INVALID, "\ufffd")
+    for written, standard in _OF_WINDOWS:
+        text = text.replace(written, standard)
+    return text
 
 
 def _shifted(pairs: bytes) -> Iterator[bytes]:

@@ -17,7 +17,7 @@ _TEXTS = ("text/html", "text/plain")
 # What is shown within a body; other types are opened, whatever their disposition is.
 _VISUAL = re.compile(r"(?:image|audio|video)/")
 _VISUAL_NAME = re.compile(r"\.(?:png|jpe?g|gif|bmp|webp|svg)$", re.IGNORECASE)
-_EMPTY = 2  # bytes of a text that has a line end at most
+_MARKUP = 3  # bytes that HTML with anything to show has at least
 _MAX_TEXTS = 20  # of one message that are shown
 _MAX_FURTHER_BYTES = 256 * 1024  # encoded, of the texts after the first
 _MAX_DEPTH = 100  # levels of parts
@@ -111,7 +111,7 @@ def arrange(root: PartT, *, most: int = sys.maxsize) -> Arrangement[PartT]:
     shown = list(_bounded(texts))
     if len(shown) < len(texts):
         known = {id(part) for part in (*shown, *files)}
-        left = (part for part in texts if id(part) not in known and not _is_empty(part))
+        left = (part for part in texts if id(part) not in known and part.encoded_size)
         files = [*files, *left]
     return Arrangement(shown, files)
 
@@ -195,7 +195,7 @@ def _best(children: Sequence[PartT], branches: list[_Branch[PartT]]) -> _Branch[
         files = [] if _is_other_version(child) else branch.files
         branch.files = [file for file in files if id(file) not in texts]
     shown = [branch for branch in branches if branch.texts]
-    filled = [branch for branch in shown if not all(map(_is_empty, branch.texts))] or shown
+    filled = [branch for branch in shown if not all(map(_is_blank, branch.texts))] or shown
     html = [branch for branch in filled if _has_html(branch)]
     best = (html or filled or [_Branch()])[-1]
     return _Branch(texts=best.texts, files=[file for branch in branches for file in branch.files])
@@ -215,15 +215,15 @@ def _has_html(branch: _Branch[PartT]) -> bool:
     return any(part.media_type == "text/html" for part in branch.texts)
 
 
-def _is_empty(part: MailPart) -> bool:
-    return part.encoded_size <= _EMPTY
+def _is_blank(part: MailPart) -> bool:
+    return part.encoded_size < (_MARKUP if part.media_type == "text/html" else 1)
 
 
 def _bounded(texts: Sequence[PartT]) -> Iterator[PartT]:
     """Yield the first text and as many as the body may hold after it, without empty ones."""
     size = 0
     for index, part in enumerate(texts):
-        if index == 0 or not _is_empty(part):
+        if index == 0 or part.encoded_size:
             size += part.encoded_size if index else 0
             if index >= _MAX_TEXTS or size > _MAX_FURTHER_BYTES:
                 return

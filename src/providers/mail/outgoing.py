@@ -1,13 +1,17 @@
 """New messages, replies and forwards of connectors that compose whole messages."""
 
 from collections.abc import Mapping
+from functools import partial
 
 from providers.mail import compose, original_message, quoting, reply_headers
 from providers.mail.compose import OutgoingMessage
 from providers.mail.reply_recipients import RECIPIENT_FIELDS, People
 from providers.ports.mail import Draft, Forward, Reply
 from providers.records.mail import Email
+from providers.turns import in_thread
 from providers.write_previews import Recipients, Subject, add_attachments, describe
+
+_MANY_BYTES = 100_000  # of an original: thousands of parts take a while
 
 
 def new_message(draft: Draft, sender: str) -> OutgoingMessage:
@@ -68,9 +72,13 @@ def reply_message(
     )
 
 
-def forward_message(raw: bytes, forward: Forward, *, sender: str, provider: str) -> OutgoingMessage:
+async def forward_message(
+    raw: bytes, forward: Forward, *, sender: str, provider: str
+) -> OutgoingMessage:
     """Return a forward of the original *raw* with its attachments, and describe it to a dry run."""
-    email, files = original_message.parse(raw, provider)
+    email, files = await in_thread(
+        partial(original_message.parse, raw, provider), is_long=len(raw) > _MANY_BYTES
+    )
     body, body_type = quoting.quote_in_forward(
         (forward.body, forward.body_type),
         email,

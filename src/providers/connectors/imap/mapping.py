@@ -82,7 +82,7 @@ async def emails_in_turns(
 
 def parse_headers(block: bytes) -> dict[str, str]:
     """Return the headers of a block by lower-case name; the first of each name counts."""
-    by_name: dict[str, str] = {}
+    by_name: dict[str, list[str]] = {}
     text = _FOLD.sub(" ", charsets.decode_or_utf8(block, None))
     for line in _LINE_END.split(text):
         name, colon, value = line.partition(":")
@@ -90,10 +90,10 @@ def parse_headers(block: bytes) -> dict[str, str]:
         if not colon:
             continue
         if key not in by_name:
-            by_name[key] = value.strip()
+            by_name[key] = [value.strip()]
         elif key in _ADDRESSED:
-            by_name[key] += f", {value.strip()}"
-    return by_name
+            by_name[key].append(value.strip())
+    return {key: ", ".join(values) for key, values in by_name.items()}
 
 
 def message_ids(text: str) -> list[bytes]:

@@ -75,7 +75,7 @@ class Sender:
 
     async def _forward(self, location: Location, forward: Forward) -> OutgoingMessage:
         raw = await self._connection.read(lambda session: _whole(session, location))
-        return outgoing.forward_message(
+        return await outgoing.forward_message(
             raw, forward, sender=self._connection.email, provider=mapping.PROVIDER
         )
 

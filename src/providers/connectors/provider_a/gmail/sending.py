@@ -81,7 +81,7 @@ class Sender:
             max_bytes=2 * MAX_MESSAGE_BYTES,
         )
         raw = mapping.decode_base64url(response.decode(RawMessage).raw)
-        message = outgoing.forward_message(
+        message = await outgoing.forward_message(
             raw,
             forward,
             sender=await self._cache.own_address(self._upstream),
