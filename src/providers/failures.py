@@ -217,7 +217,7 @@ class Inaccessible(Refused):
 
 
 NO_MAILBOX = "has no mailbox at the provider"
-DENIED_BY_POLICY = "is denied access by the provider, by a policy of its administrators"
+DENIED_BY_POLICY = "is denied access by a policy of its administrators"
 
 
 class ReadOnlyGrant(Refused):

@@ -147,12 +147,12 @@ async def test_when_all_fail_it_is_the_failure(filled, path, kind, status, error
         assert response.json()["message"] == (
             f"None of the connected calendars answered. {A}: failed. {B}: failed."
         )
-    if kind == "403":  # without another reason it says that the consent lacks a scope
+    if kind == "403":  # B's consent has every scope, so that a policy denies access
         words = response.json()["message"].split()
         sentences = " ".join(word for word in words if not word.startswith("http"))
         assert sentences == (
             f"None of the connected calendars answered. {A}: needs to be reconnected. Reconnect: "
-            f"{B}: needs to be reconnected. Reconnect:"
+            f"{B}: is denied access by a policy of its administrators."
         )
 
 

@@ -81,7 +81,7 @@ def graph(status, code, **headers):
 
 ME = {"match": "/v1.0/me", "body": {"mail": "me@here.example"}}
 NO_MAILBOX = "has no mailbox at the provider"
-DENIED = "is denied access by the provider, by a policy of its administrators"
+DENIED = "is denied access by a policy of its administrators"
 OFF = "cannot be used: the provider's API is switched off for the gateway's OAuth client"
 RECONNECT = "needs to be reconnected"
 
