@@ -18,6 +18,7 @@ from providers.records import mail as mail_records
 _DEFAULT_NAMES = {"message/rfc822": "message.eml", "text/calendar": "invite.ics"}
 _LINE_END = re.compile(r"\r?\n")
 _BARE_RETURN = re.compile(rb"\r(?!\n)")
+_BLANK_COLON = re.compile(rb"^([!-9;-~]{1,80})[ \t]{1,9}:", re.MULTILINE)
 _END_OF_HEADERS = re.compile(rb"\r?\n\r?\n")
 _WITH_PARAMETERS = frozenset({"content-type", "content-disposition"})
 
@@ -51,8 +52,11 @@ def parse(raw: bytes, provider: str) -> tuple[mail_records.Email, tuple[Attached
         Broken: The parts are nested too deeply.
     """
     end = _END_OF_HEADERS.search(raw)
-    if end is not None and b"\r" in raw:  # the library ends lines at a bare CR
-        raw = _BARE_RETURN.sub(b" ", raw[: end.start()]) + raw[end.start() :]
+    if (
+        end is not None
+    ):  # the library ends lines at a bare CR, and headers at a blank before a colon
+        head = _BARE_RETURN.sub(b" ", raw[: end.start()])
+        raw = _BLANK_COLON.sub(rb"\1:", head) + raw[end.start() :]
     try:
         return _parse(message_from_bytes(raw, policy=_RawHeaders()), provider)
     except RecursionError:
@@ -66,8 +70,8 @@ def _parse(root: Message, provider: str) -> tuple[mail_records.Email, tuple[Atta
         provider=provider,
         subject=addresses.decode_words(_header(root, "Subject")),
         from_=next(iter(addresses.parse(_header(root, "From"))), None),
-        to=addresses.parse(_header(root, "To")),
-        cc=addresses.parse(_header(root, "Cc")),
+        to=addresses.parse(_header(root, "To", is_repeated=True)),
+        cc=addresses.parse(_header(root, "Cc", is_repeated=True)),
         sent_at=dates.parse(_header(root, "Date")),
         body=message_parts.join_texts(
             [(part.media_type, _text(part.message)) for part in parts.texts]
@@ -146,6 +150,8 @@ def _text(part: Message) -> str:
     return charsets.decode_or_utf8(_bytes(part), charset, is_html=_type(part) == "text/html")
 
 
-def _header(part: Message, name: str) -> str:
-    """Return a header on one line."""
-    return _LINE_END.sub("", str(part.get(name, "")))
+def _header(part: Message, name: str, *, is_repeated: bool = False) -> str:
+    """Return a header on one line: the first of its name, or all joined by commas."""
+    values = [str(value) for key, value in part.raw_items() if key.lower() == name.lower()]
+    texts = (_LINE_END.sub("", _decoded(value)).strip(" \t") for value in values)
+    return ", ".join(texts) if is_repeated else next(texts, "")
