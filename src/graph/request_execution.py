@@ -26,6 +26,7 @@ from graph.documents.operation import Operation
 from graph.documents.operations import Document, Graph
 from graph.execution.counting_executor import MAX_OBJECTS
 from graph.request_log import WHOLE_REQUEST, Denial
+from policy.caller import Caller
 from policy.refusals import (
     Conflict,
     InvalidInput,
@@ -112,6 +113,7 @@ async def respond(  # noqa: PLR0913 - what a request has
     accept: str = "",
     once: RunOnce | None = None,
     saved: SavedTexts | None = None,
+    caller: Caller | None = None,
 ) -> HttpResponse:
     """
     Execute one request and return the response, also for refusals that *admit* and *once* raise.
@@ -119,10 +121,12 @@ async def respond(  # noqa: PLR0913 - what a request has
     *body* is the request body, or the refusal that kept it from arriving; *accept* is the header.
     *admit* is awaited exactly once with the costs: it charges the buckets and builds the context.
     *once* runs a mutation, or returns the stored response of an earlier run; *saved* has documents.
+    *caller* is charged for a `documentId` that it may not run as for one that does not exist.
     """
     content_type = _content_type(accept)
     prepared = _prepare(graph, request := await _read(body, saved))
-    costs = prepared.costs if isinstance(prepared, _Prepared) else NO_SURFACE_COST
+    may_run = await _may_run(request, caller, saved)
+    costs = prepared.costs if may_run and isinstance(prepared, _Prepared) else NO_SURFACE_COST
     try:
         context = await admit(costs)
     except Refusal as refusal:
@@ -235,6 +239,16 @@ async def read_unrun(
     if isinstance(allowed, Refusal):
         raise allowed
     return allowed
+
+
+async def _may_run(
+    request: GraphQLRequest | Refusal, caller: Caller | None, saved: SavedTexts | None
+) -> bool:
+    """Return whether *caller* may run the saved document that the request names, if it does."""
+    limit = caller.grant.documents if caller is not None else None
+    if limit is None or isinstance(request, Refusal) or request.document_id is None:
+        return True
+    return limit.allows(() if saved is None else await saved.names_of(request.document_id))
 
 
 async def _limited(

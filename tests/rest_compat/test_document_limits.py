@@ -202,6 +202,34 @@ async def test_a_forbidden_document_is_the_same_as_none(world, name, valid):
     assert world.calls() == []
 
 
+async def test_a_forbidden_document_id_costs_what_an_unknown_one_does(world):
+    token, seen = await world.token({"documents": ["inbox"]}), []
+    for address in ("127.0.0.2", "127.0.0.3"):
+        async with world.called_from(address).client(token) as client:
+            responses = [
+                await client.post(path, json={"documentId": digest(EDGES)}, headers=headers)
+                for path in ("/graphql", "/graphql/rest-of", "/graphql/explain")
+                for headers in ({}, {"Prefer": "cost"}, {"Prefer": "dry-run"})
+            ]
+        own = ("x-request-id", "date", "x-ratelimit-reset", "content-length")
+        seen.append(
+            [
+                (
+                    {name: text for name, text in response.headers.items() if name not in own},
+                    without_id(response),
+                )
+                for response in responses
+            ]
+        )
+        if len(seen) == 1:
+            saved = await world.admin.put("/api/documents/edges", json=FORBIDDEN["edges"])
+            assert saved.status_code == 200, saved.text
+
+    assert seen[0] == seen[1]
+    assert {status for _, (status, _) in seen[0]} == {403}
+    assert world.calls() == []
+
+
 async def test_a_limit_that_is_only_logged_allows_and_notes(world):
     created = await world.admin.post("/api/access-tokens", json={
         "name": "trial", "operatorId": world.operator_id, "resourceIds": [1],

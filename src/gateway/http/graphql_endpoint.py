@@ -175,6 +175,7 @@ async def _respond(
             accept=accept,
             once=once,
             saved=entry.saved,
+            caller=caller,
         )
         status = reply.status
     except Exception:
