@@ -126,6 +126,7 @@ FAILURE_CODES: Mapping[type[failures.ProviderFailure], Code] = MappingProxyType(
         failures.NoRoom: Code.OVERLOADED,
         failures.OutcomeUnknown: Code.OUTCOME_UNKNOWN,
         failures.TooMuch: Code.PROVIDER_ERROR,
+        failures.Shortened: Code.PROVIDER_ERROR,
         failures.Unreadable: Code.PROVIDER_ERROR,
         failures.UnknownZone: Code.PROVIDER_ERROR,
         failures.TooLarge: Code.PROVIDER_ERROR,

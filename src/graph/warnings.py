@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from types import MappingProxyType
+from typing import Final
 
 from graph.context import Context
 from policy.gates import Connection
@@ -15,6 +16,7 @@ from providers.failures import (
     MissingScope,
     NeedsReauth,
     ProviderFailure,
+    Shortened,
     TimedOut,
     TooMuch,
     UnknownZone,
@@ -95,17 +97,18 @@ def _reason(failure: ProviderFailure) -> str:
             return failure.reason(failure.scopes)
         case Inaccessible():
             return failure.reason
-        case NeedsReauth():
-            return "needs to be reconnected"
-        case TimedOut():
-            return "did not answer in time"
-        case TooMuch():
-            return "has more than can be read at once"
-        case Unreadable():
-            return "has events that cannot be read"
-        case UnknownZone():
-            return "has times in an unknown time zone, read by its own"
-        case Incomplete():
-            return "may leave some out"
         case _:
-            return "failed"
+            reasons = (reason for kind, reason in _REASONS if isinstance(failure, kind))
+            return next(reasons, "failed")
+
+
+# The first that fits.
+_REASONS: Final[Sequence[tuple[type[ProviderFailure], str]]] = (
+    (NeedsReauth, "needs to be reconnected"),
+    (TimedOut, "did not answer in time"),
+    (TooMuch, "has more than can be read at once"),
+    (Shortened, "has messages of more parts than are shown"),
+    (Unreadable, "has events that cannot be read"),
+    (UnknownZone, "has times in an unknown time zone, read by its own"),
+    (Incomplete, "may leave some out"),
+)

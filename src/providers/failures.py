@@ -26,6 +26,7 @@ Failures of upstreams, as exceptions.
         ├── TooLarge       a response beyond our bounds, which was not read
         ├── Unreadable     some members cannot be read; the others are right
         └── Incomplete     upstream's list may lack members; what was read is right
+            ├── Shortened     some members are shown in part; the others are right
             └── UnknownZone   some times may be wrong: nothing tells their time zone
 
 Messages are ours and safe to show: they never quote upstream text. `graph.errors` maps each class
@@ -260,6 +261,10 @@ class Unreadable(Broken):
 
 class Incomplete(Broken):
     sentence = "The provider's list may be incomplete."
+
+
+class Shortened(Incomplete):
+    sentence = "Some of the provider's data is shown in part."
 
 
 class UnknownZone(Incomplete):

@@ -111,7 +111,7 @@ class EmailPage:
     )
     access_info: str | None = strawberry.field(description=_ACCESS_INFO)
     auth_warnings: list[str] | None = strawberry.field(
-        description="One sentence per mailbox that could not be read; null when all were."
+        description="One sentence per mailbox that could not be read, or not whole; else null."
     )
 
 
@@ -131,7 +131,7 @@ class ThreadPage:
     )
     access_info: str | None = strawberry.field(description=_ACCESS_INFO)
     auth_warnings: list[str] | None = strawberry.field(
-        description="One sentence per mailbox that could not be read; null when all were."
+        description="One sentence per mailbox that could not be read, or not whole; else null."
     )
 
 

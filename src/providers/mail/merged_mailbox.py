@@ -92,6 +92,8 @@ class MergedMailbox:
             if isinstance(result, ProviderFailure):
                 warnings.append(fanout.ConnectionWarning(info, result))
             else:
+                if result.doubt is not None:
+                    warnings.append(fanout.ConnectionWarning(info, result.doubt))
                 messages = unmapped(result.emails)
                 slices.append(merging.MailboxSlice(info, result, before[info.id], messages))
         if unread and not slices:

@@ -57,7 +57,8 @@ class MailPage(msgspec.Struct, frozen=True, kw_only=True):
         positions: Connection id -> its position after this page.
         total: Over all connections; at least the number returned so far.
         total_exact: Whether every part of *total* was counted.
-        warnings: The connections that failed; their positions did not move.
+        warnings: The connections that failed, whose positions did not move, and those of which a
+            message is shown in part.
     """
 
     emails: tuple[mail_records.Email, ...]
@@ -209,7 +210,7 @@ def build_page(
         chosen: From `merge_slices`.
         slices: Of the connections that answered.
         before: Connection id -> its position before.
-        warnings: Of the connections that failed; their positions stay.
+        warnings: As `MailPage.warnings`.
         wanted: Attributes of `records.Email`.
     """
     counts = _counts(chosen, slices)

@@ -15,6 +15,7 @@ from typing import Protocol
 
 import msgspec
 
+from providers.failures import ProviderFailure
 from providers.records import mail as mail_records
 
 
@@ -93,6 +94,7 @@ class MailSlice(msgspec.Struct, frozen=True, kw_only=True):
         exhausted: Whether no match follows the returned ones.
         total: Number of matches after the position, the returned ones included, as far as known.
         total_exact: Whether *total* was counted rather than estimated by upstream.
+        doubt: Why a message among *emails* is shown in part; None: all are whole.
     """
 
     emails: Sequence[mail_records.Email]
@@ -100,6 +102,7 @@ class MailSlice(msgspec.Struct, frozen=True, kw_only=True):
     exhausted: bool
     total: int
     total_exact: bool
+    doubt: ProviderFailure | None = None
 
 
 WITHDRAWN = ""  # in place of a draft's id, while the draft is being deleted

@@ -24,6 +24,7 @@ from providers.connectors.imap.folders import GMAIL, Folder, Role, default_folde
 from providers.connectors.imap.mapping import FetchedMessage
 from providers.connectors.imap.message_ids import Location, MessageIds
 from providers.connectors.imap.received_times import MAX_TIME, ReceivedTimes
+from providers.failures import Shortened
 from providers.imap.session import Rejected, Session, astring
 from providers.mail import query_matching
 from providers.mail.scanning import MAX_PAGES
@@ -132,14 +133,21 @@ async def run(  # noqa: PLR0913 - the arguments of `MailPort.search`, and where 
         await thread_roots.settle(session, (message for _, message in shown), memory, ids)
     whole = exhausted and len(matching) <= query.limit
     is_counted = exhausted or not search.restricts
-    emails = await mapping.emails_in_turns([message for _, message in shown], wanted)
+    read = [message for _, message in shown]
     return MailSlice(
-        emails=tuple(emails),
+        emails=tuple(await mapping.emails_in_turns(read, wanted)),
         scanned_to=None if whole or len(matching) > query.limit or last is None else last.position,
         exhausted=whole,
         total=len(matching) if search.restricts else search.count(matches, ids),
         total_exact=is_counted,
+        doubt=_doubt(read, wanted),
     )
+
+
+def _doubt(messages: Sequence[FetchedMessage], wanted: AbstractSet[str]) -> Shortened | None:
+    """Return the doubt of `MailSlice`; where attachments are hidden their number is, too."""
+    is_whole = all(message.structure.is_whole for message in messages)
+    return None if is_whole or "attachments" not in wanted else Shortened()
 
 
 class _Search:
