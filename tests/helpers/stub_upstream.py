@@ -175,6 +175,7 @@ async def world_at(stub, template, folder):
         public_url=worlds.ORIGIN,
         data_dir=folder,
         not_found_step_ms=0,
+        rate_limits="off",
         **urls,
     )
     gateway = assemble(settings)

@@ -124,9 +124,9 @@ async def test_a_change_names_the_missing_scope(client, grant, holder, provider,
     assert answer.json()["message"] == f"The connection {LACKS} {scope}."
 
 
-async def test_a_refusal_of_a_complete_consent_names_no_scope(client, grant, holder):
+async def test_a_refusal_of_a_complete_consent_is_one_by_policy(client, grant, holder):
     await grant("email", "PROVIDER_B", ["User.Read"], recorded=READ_SCOPES["email", "PROVIDER_B"])
     answer = await client.get(MESSAGES, headers=holder)
 
     assert answer.status_code == 502
-    assert "needs to be reconnected. Reconnect: " in answer.json()["message"]
+    assert "is denied access by a policy of its administrators." in answer.json()["message"]
