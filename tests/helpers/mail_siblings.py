@@ -171,6 +171,13 @@ SIBLINGS = {
         {"body~": "The words.", "att": [["smime.p7s", "application/pkcs7-signature"]]},
     ),
     # Previews.
+    "style sheet of 9 KB and nothing else": (
+        message(
+            "Content-Type: text/html; charset=utf-8",
+            b"<head><style>" + b".a { b: c }\r\n" * 900 + b"</style></head><p>Dear reader</p>",
+        ),
+        {"bodyPreview": "Dear reader"},
+    ),
     "script": (
         message(
             "Content-Type: text/html; charset=utf-8",

@@ -42,6 +42,22 @@ async def play(client, email_id):
     return [{**by_rest, "contents": contents}, {**by_graphql, "contents": contents}]
 
 
+async def listing(client):
+    """Return the messages of a listing by id, without what only a body has."""
+    emails, token = {}, None
+    while True:
+        params = {"limit": 50, **({"pageToken": token} if token else {})}
+        answer = await client.get(MESSAGES, params=params)
+        assert answer.status_code == 200, answer.text
+        page = answer.json()
+        for email in page["emails"]:
+            del email["body"], email["bodyType"]
+            emails[email["id"]] = email
+        token = page["nextPageToken"]
+        if token is None:
+            return emails
+
+
 def differences(wanted, email):
     """Return what of a reading is not as wanted: key -> the value that was read."""
     different = {}

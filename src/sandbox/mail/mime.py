@@ -235,7 +235,7 @@ def _part(message: Message, path: str, depth: int) -> Part:
         if isinstance(payload, list)
         else []
     )
-    content_type = message.get_content_type()
+    content_type = message.get_content_type().split()[0]  # a semicolon may be missing
     if children and depth == _MAX_DEPTH:
         content_type, children, data = "application/octet-stream", [], _to_bytes(message)
     elif content_type.startswith("message/") and children:
