@@ -10,7 +10,7 @@ The work before the charge is bounded by the document limits.
 import asyncio
 import hashlib
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
@@ -141,11 +141,7 @@ async def respond(  # noqa: PLR0913 - what a request has
     if not document.operations:
         await asyncio.sleep(0)  # and a new document's plan and run a third
     if document.validation_errors:
-        context.request_log.denials[WHOLE_REQUEST] = _denial_of(Code.GRAPHQL_VALIDATION_FAILED)
-        described = [
-            errors.describe_request(error, Code.GRAPHQL_VALIDATION_FAILED, request_id=request_id)
-            for error in document.validation_errors
-        ]
+        described = _describe_invalid(document.validation_errors, context, request_id)
         return _response(400, {"errors": described}, content_type)
     operation = graph.operation(document, prepared.request.operation)
     variables = prepared.request.variables
@@ -166,6 +162,15 @@ async def respond(  # noqa: PLR0913 - what a request has
     except Refusal as refusal:
         log.denials[WHOLE_REQUEST] = errors.denial(refusal, surface=operation.surface)
         return _error_response(refusal, request_id, content_type)
+
+
+def _describe_invalid(
+    problems: Iterable[GraphQLError], context: Context, request_id: str
+) -> list[Mapping[str, Any]]:
+    """Describe the errors of a document that does not fit the schema, and note the refusal."""
+    code = Code.GRAPHQL_VALIDATION_FAILED
+    context.request_log.denials[WHOLE_REQUEST] = _denial_of(code)
+    return [errors.describe_request(error, code, request_id=request_id) for error in problems]
 
 
 def refusal_response(refusal: Refusal, *, request_id: str, accept: str = "") -> HttpResponse:
