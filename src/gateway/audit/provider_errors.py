@@ -19,10 +19,10 @@ from gateway.audit.batches import store_or_discard
 from gateway.audit.chain import DAY_MS
 from gateway.secrets.keyring import Keyring
 from gateway.store.background import PeriodicTask, running_tasks
+from gateway.store.cleanup import delete_in_slices
 from gateway.store.clock import StatementClock
 from gateway.store.conflicts import retried
 from gateway.store.database import Database, StorageUnavailable
-from gateway.store.expired_rows import delete_in_slices
 from gateway.store.tables import ProviderErrorRow
 from gateway.store.timestamps import ClockMs, now_ms
 from providers.http.failed_responses import FailedResponse

@@ -29,10 +29,10 @@ from gateway.connections.token_endpoints import TokenEndpoints
 from gateway.provider_settings import CLIENT_SETTINGS, client_variables
 from gateway.secrets.keyring import Keyring
 from gateway.store import timestamps
+from gateway.store.cleanup import delete_in_slices
 from gateway.store.clock import StatementClock, as_column
 from gateway.store.conflicts import retried
 from gateway.store.database import Database
-from gateway.store.expired_rows import delete_in_slices
 from gateway.store.tables import ConnectionRow, OAuthAttempt
 from policy.refusals import InvalidInput, NotFound
 from policy.vocabulary import Code

@@ -18,8 +18,7 @@ The database of the process: engines, tables and the shared state that lives in 
     uploads      files uploaded to be attached to messages
     event_ids    public ids of calendars and events
     background   loops that run beside the requests
-    expired_rows deletion of expired rows in slices
-    cleanup      the hourly deletion of expired rows
+    cleanup      the deletion of expired rows, hourly and in slices
     schema_version
                  the version of the schema: the current one and the known ones
     revisions    upgrades and downgrades of the schema

@@ -14,10 +14,10 @@ from sqlalchemy import delete, false, or_
 from sqlmodel import col
 
 from gateway.errors import Overloaded
+from gateway.store.cleanup import delete_in_slices
 from gateway.store.clock import StatementClock
 from gateway.store.conflicts import retried
 from gateway.store.database import Database, StorageUnavailable
-from gateway.store.expired_rows import delete_in_slices
 from gateway.store.tables import LeaseRow
 from providers.failures import TimedOut
 

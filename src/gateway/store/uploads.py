@@ -16,10 +16,10 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway.errors import Overloaded
 from gateway.secrets.keyring import Keyring
+from gateway.store.cleanup import delete_in_slices
 from gateway.store.clock import StatementClock
 from gateway.store.conflicts import retried
 from gateway.store.database import Database, StorageUnavailable
-from gateway.store.expired_rows import delete_in_slices
 from gateway.store.tables import AccessToken, UploadChunkRow, UploadRow
 from gateway.store.timestamps import from_ms
 from graph.attachment_uploads import UploadedFile

@@ -17,10 +17,10 @@ from gateway.errors import Overloaded
 from gateway.secrets.keyring import Keyring
 from gateway.store import timestamps
 from gateway.store.background import PeriodicTask, running_tasks
+from gateway.store.cleanup import delete_in_slices
 from gateway.store.clock import StatementClock, as_column
 from gateway.store.conflicts import retried
 from gateway.store.database import Database, StorageUnavailable
-from gateway.store.expired_rows import delete_in_slices
 from gateway.store.idempotency import replays
 from gateway.store.idempotency.leases import LEASE_MS, RENEWAL_SECONDS, RUNNING, AttemptLeases
 from gateway.store.tables import IdempotencyRow

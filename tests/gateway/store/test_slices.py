@@ -4,8 +4,8 @@ import pytest
 from sqlalchemy import event, func
 from sqlmodel import col, select
 
-from gateway.store import expired_rows
-from gateway.store.expired_rows import delete_in_slices
+from gateway.store import cleanup
+from gateway.store.cleanup import delete_in_slices
 from gateway.store.tables import OAuthAttempt, ProviderErrorRow
 
 EXPIRED = 5
@@ -36,27 +36,13 @@ def deletions(database):
 
 
 async def test_expired_rows_go_in_slices_for_as_long_as_there_are_any(database, rows, monkeypatch):
-    monkeypatch.setattr(expired_rows, "SLICE_ROWS", 2)
+    monkeypatch.setattr(cleanup, "SLICE_ROWS", 2)
     statements, at = deletions(database), col(ProviderErrorRow.at)
 
     assert await delete_in_slices(database, ProviderErrorRow, at <= EXPIRED, oldest_first=at) == 5
     assert len(statements) == 3
     async with database.reading() as session:
         assert (await session.exec(select(ProviderErrorRow.at))).all() == [6]
-
-
-async def test_a_deletion_pauses_for_as_long_as_its_slices_take(database, rows, monkeypatch):
-    pauses = []
-
-    async def sleep(seconds):
-        pauses.append(seconds)
-
-    monkeypatch.setattr(expired_rows.asyncio, "sleep", sleep)
-    at = col(ProviderErrorRow.at)
-    await delete_in_slices(database, ProviderErrorRow, at <= EXPIRED, oldest_first=at, rows=2)
-
-    assert len(pauses) == 2
-    assert min(pauses) > 0
 
 
 async def test_without_expired_rows_one_statement_is_run(database):
