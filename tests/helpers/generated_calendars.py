@@ -1,5 +1,6 @@
 """Calendar objects by chance: series of every rule and form of time that programs write."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -45,15 +46,20 @@ class GeneratedCalendar:
     end: datetime
 
 
-def generated_calendar(chance: Random) -> GeneratedCalendar:
+EVERY_ZONE = (None, "UTC", "floating", DEFINED, *ZONES, *ZONES)  # None: whole days
+
+
+def generated_calendar(
+    chance: Random, zones: Sequence[str | None] = EVERY_ZONE
+) -> GeneratedCalendar:
     """Write a series or a single event, and choose a range that it may meet."""
-    return _Writer(chance).write()
+    return _Writer(chance, zones).write()
 
 
 class _Writer:
-    def __init__(self, chance: Random) -> None:
+    def __init__(self, chance: Random, zones: Sequence[str | None]) -> None:
         self.chance = chance
-        self.zone = chance.choice([None, "UTC", "floating", DEFINED, *ZONES, *ZONES])
+        self.zone = chance.choice(zones)
         day = datetime(2024, 1, 1) + timedelta(days=chance.randrange(700))  # noqa: DTZ001 - local
         clock = timedelta(hours=chance.randrange(4, 22), minutes=chance.choice([0, 0, 30]))
         self.first = day if self.zone is None else day + clock

@@ -11,7 +11,7 @@ from providers.connectors.provider_a.failures import classify as classify_a
 from providers.connectors.provider_a.google_calendar import calendars as calendar_a
 from providers.connectors.provider_b.failures import classify as classify_b
 from providers.connectors.provider_b.outlook_calendar import calendars as calendar_b
-from providers.failures import Broken, Missing, Refused, Throttled, TooMuch
+from providers.failures import Broken, Missing, Refused, Throttled, TooMuch, Unreadable
 from providers.http.client import Origins, Upstream
 from providers.ports.calendar import EventSelection, Span
 from providers.records.calendar import Attendee, Calendar, Event
@@ -246,9 +246,15 @@ async def test_an_event_of_a_without_any_time_is_left_out_of_lists_and_missing_a
 
 
 @pytest.mark.parametrize("text", ["soon", "2026-13-01T00:00:00Z", "0001-01-01T00:00:00+14:00"])
-async def test_unreadable_times_of_provider_a_are_a_broken_response(text):
-    with pytest.raises(Broken):
-        await listed_a(a_event(start={"dateTime": text}))
+async def test_events_of_provider_a_with_unreadable_times_hide_no_others(text):
+    port, _ = open_a({"items": [a_event(start={"dateTime": text}), a_event(id="e2")]})
+
+    listed = await port.events("c", selected(EVERYTHING))
+    busy = await port.busy("c", WEEK, own_responses=True)
+
+    assert [event.id for event in listed.events] == ["e2"]
+    assert [type(doubt) for doubt in listed.doubts] == [Unreadable]
+    assert ([type(doubt) for doubt in busy.doubts], len(busy.spans)) == ([Unreadable], 1)
 
 
 async def test_a_is_read_page_by_page_though_pages_are_empty():
@@ -473,9 +479,22 @@ async def test_provider_b_decodes_no_member_that_is_not_wanted():
         {"dateTime": "0001-01-01T00:00:00+14:00", "timeZone": "UTC"},
     ],
 )
-async def test_times_of_provider_b_outside_utc_are_a_broken_response(start):
-    with pytest.raises(Broken):
-        await listed_b(b_event(start=start))
+async def test_events_of_provider_b_with_unreadable_times_hide_no_others(start):
+    port, _ = open_b({"value": [b_event(start=start), b_event(id="e2")]})
+
+    listed = await port.events("c", selected(EVERYTHING))
+    busy = await port.busy("c", WEEK, own_responses=True)
+
+    assert [event.id for event in listed.events] == ["e2"]
+    assert [type(doubt) for doubt in listed.doubts] == [Unreadable]
+    assert ([type(doubt) for doubt in busy.doubts], len(busy.spans)) == ([Unreadable], 1)
+
+
+@pytest.mark.parametrize("zone", ["UTC", "utc", None, "tzone://Microsoft/Utc"])
+async def test_utc_is_written_in_several_ways_by_provider_b(zone):
+    (event,) = await listed_b(b_event(start={"dateTime": "2026-03-02T09:00:00", "timeZone": zone}))
+
+    assert event.start_utc == datetime(2026, 3, 2, 9, tzinfo=UTC)
 
 
 async def test_cancelled_events_of_provider_b_are_removed():

@@ -6,6 +6,7 @@ from functools import partial
 
 from providers.calendar import shared_calls
 from providers.calendar.calendar_memory import CalendarMemory
+from providers.calendar.readable_events import ReadableEvents
 from providers.connectors.provider_a import batch
 from providers.connectors.provider_a.google_calendar import (
     freebusy_query,
@@ -125,11 +126,13 @@ class GoogleCalendars:
         )
         path = ("calendars", calendar, "events", series, "instances")
         records: list[EventRecord] = []
+        readable = ReadableEvents()
+        make = partial(mapping.events, wanted=wanted)
         async for page in self._pages(path, options, EventPage):
-            records += mapping.events(page.items, wanted)
+            records += readable.make(make, page.items, mapping.times)
             if page.next_page_token and len(records) >= MAX_EVENTS:
-                return EventList(records, complete=False)
-        return EventList(records)
+                return EventList(records, complete=False, doubts=readable.doubts)
+        return EventList(records, doubts=readable.doubts)
 
     async def busy_together(
         self, calendars: Sequence[Calendar], span: Span
@@ -145,7 +148,9 @@ class GoogleCalendars:
             events += page.items
             if page.next_page_token and len(events) >= MAX_EVENTS:
                 raise TooMuch  # the rest would look free
-        return BusyTimes([mapping.times(event) for event in events if mapping.is_busy(event)])
+        busy = list(filter(mapping.is_busy, events))
+        readable = ReadableEvents()
+        return BusyTimes(readable.make(_times, busy, mapping.times), readable.doubts)
 
     async def probe(self) -> None:
         """Make one harmless read."""
@@ -164,13 +169,15 @@ class GoogleCalendars:
     ) -> EventList:
         """Read the events of a span by their start, until there are enough."""
         records: list[EventRecord] = []
+        readable = ReadableEvents()
+        make = partial(mapping.events, wanted=wanted)
         async for page in self._pages_of(calendar, span, params, reading, first):
-            records += mapping.events(page.items, wanted)
+            records += readable.make(make, page.items, mapping.times)
             if page.next_page_token and reading.enough(records):
-                return EventList(records, read_to_end=False)
+                return EventList(records, read_to_end=False, doubts=readable.doubts)
             if page.next_page_token and len(records) >= MAX_EVENTS:
-                return EventList(records, complete=False)
-        return EventList(records)
+                return EventList(records, complete=False, doubts=readable.doubts)
+        return EventList(records, doubts=readable.doubts)
 
     def _pages_of(
         self,
@@ -210,3 +217,7 @@ def _list_params(selection: EventSelection) -> requested_fields.Params:
         ("showDeleted", "true" if selection.include_cancelled else "false"),
         *requested_fields.events(frozenset(selection.wanted)),
     )
+
+
+def _times(events: Sequence[Event]) -> list[Span]:
+    return list(map(mapping.times, events))

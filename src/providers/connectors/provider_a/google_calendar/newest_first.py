@@ -41,20 +41,23 @@ async def read(
     covered = max(map(_start, first.events)) - 2 * _DAY  # whole-day events are out of order
     length = max((covered - span.start) * _SHARE, _DAY)
     events: list[Event] = []
+    doubts = first.doubts
     window = Span(span.end, span.end)
     while window.start > covered:
         window = Span(max(window.start - length, span.start), window.start)
         part = await read_span(window, READ_ALL)
         # What starts before the window comes again with the window in which it starts.
+        doubts = doubts or part.doubts
         starting = [event for event in part.events if _start(event) >= window.start - _DAY]
         events += sorted(starting, key=_start, reverse=True)
         if reading.enough(events):
-            return EventList(events, read_to_end=False)
+            return EventList(events, read_to_end=False, doubts=doubts)
         if not part.complete or len(events) + len(first.events) >= MAX_EVENTS:
-            return EventList(events, complete=False)
+            return EventList(events, complete=False, doubts=doubts)
         if len(part.events) < SPARSE:
             length *= 2
-    return EventList([*events, *sorted(first.events, key=_start, reverse=True)])
+    listed = [*events, *sorted(first.events, key=_start, reverse=True)]
+    return EventList(listed, doubts=doubts)
 
 
 def _start(event: Event) -> datetime:

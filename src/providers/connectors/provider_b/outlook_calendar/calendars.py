@@ -3,9 +3,11 @@
 from collections.abc import AsyncIterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import timedelta
+from functools import partial
 
 from providers.calendar import freebusy, shared_calls
 from providers.calendar.calendar_memory import CalendarMemory
+from providers.calendar.readable_events import ReadableEvents
 from providers.connectors.provider_b import batch
 from providers.connectors.provider_b.account_cache import ROOT
 from providers.connectors.provider_b.outlook_calendar import mapping, selected_fields
@@ -73,17 +75,18 @@ class OutlookCalendars:
         params = selected_fields.event(frozenset(wanted), of_list=True)
         shape = _page_type(wanted)
         records: list[EventRecord] = []
+        readable = ReadableEvents()
         async for events, has_more in self._views(
             calendar, selection.span, params, reading, shape=shape, first=first
         ):
             all_listed = selection.include_cancelled
             listed = [event for event in events if all_listed or not event.is_cancelled]
-            records += mapping.events(listed, wanted)
+            records += readable.make(partial(mapping.events, wanted=wanted), listed, mapping.times)
             if has_more and reading.enough(records):
-                return EventList(records, read_to_end=False)
+                return EventList(records, read_to_end=False, doubts=readable.doubts)
             if has_more and len(records) >= MAX_EVENTS:
-                return EventList(records, complete=False)
-        return EventList(records)
+                return EventList(records, complete=False, doubts=readable.doubts)
+        return EventList(records, doubts=readable.doubts)
 
     async def first_pages(
         self, calendars: Sequence[str], selection: EventSelection
@@ -137,12 +140,13 @@ class OutlookCalendars:
         )
         path = ("calendars", calendar, "events", series, "instances")
         records: list[EventRecord] = []
+        readable = ReadableEvents()
         async for page in self._pages(path, options, _page_type(wanted)):
             listed = [event for event in page.value if not event.is_cancelled]
-            records += mapping.events(listed, wanted)
+            records += readable.make(partial(mapping.events, wanted=wanted), listed, mapping.times)
             if page.next_link and len(records) >= MAX_EVENTS:
-                return EventList(records, complete=False)
-        return EventList(records)
+                return EventList(records, complete=False, doubts=readable.doubts)
+        return EventList(records, doubts=readable.doubts)
 
     async def busy_together(
         self, calendars: Sequence[Calendar], span: Span
@@ -159,7 +163,9 @@ class OutlookCalendars:
             events += page
             if has_more and len(events) >= MAX_EVENTS:
                 raise TooMuch  # the rest would look free
-        return BusyTimes([mapping.times(event) for event in events if mapping.is_busy(event)])
+        busy = list(filter(mapping.is_busy, events))
+        readable = ReadableEvents()
+        return BusyTimes(readable.make(_times, busy, mapping.times), readable.doubts)
 
     async def probe(self) -> None:
         """Make one harmless read."""
@@ -225,3 +231,7 @@ def _view_params(span: Span, reading: EventReading) -> selected_fields.Params:
         ("$orderby", "start/dateTime desc" if reading.newest_first else "start/dateTime"),
         ("$top", str(min(reading.page_size or PAGE, PAGE))),
     )
+
+
+def _times(events: Sequence[Event]) -> list[Span]:
+    return list(map(mapping.times, events))

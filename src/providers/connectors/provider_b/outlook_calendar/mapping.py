@@ -115,7 +115,9 @@ def _instant(time: EventTime | None) -> datetime:
     Raises:
         Broken: It is missing, invalid or not in UTC, which was requested.
     """
-    instant = parse_utc(time.date_time) if time and time.time_zone.upper() == "UTC" else None
+    zone = (time.time_zone or "UTC").upper() if time else ""
+    # Exchange also writes `tzone://Microsoft/Utc`.
+    instant = parse_utc(time.date_time) if time and zone.rpartition("/")[2] == "UTC" else None
     if instant is None:
         raise Broken
     return instant

@@ -14,7 +14,7 @@ class EventTime(CamelStruct):
     """A time without an offset, in *time_zone*."""
 
     date_time: str
-    time_zone: str = "UTC"
+    time_zone: str | None = "UTC"
 
 
 class ResponseStatus(CamelStruct):

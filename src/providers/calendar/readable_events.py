@@ -1,0 +1,48 @@
+"""Events whose times can be read; the others are left out, and told."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from providers.failures import Broken, Missing, Unreadable
+from providers.ports.calendar import Span
+
+T = TypeVar("T")
+N = TypeVar("N")
+
+
+class ReadableEvents:
+    """
+    The events of one listing.
+
+    Attributes:
+        doubts: Whether an event was left out, as `EventList.doubts`.
+    """
+
+    def __init__(self) -> None:
+        self.doubts: tuple[Unreadable, ...] = ()
+
+    def make(
+        self,
+        make: Callable[[Sequence[N]], list[T]],
+        native: Sequence[N],
+        times: Callable[[N], Span],
+    ) -> list[T]:
+        """Return what *make* makes of the events whose *times* do not raise `Broken`."""
+        try:
+            return make(native)
+        except Broken:
+            readable = [event for event in native if _has_times(event, times)]
+            if len(readable) == len(native):
+                raise
+            self.doubts = (Unreadable(),)
+            return make(readable)
+
+
+def _has_times(event: N, times: Callable[[N], Span]) -> bool:
+    try:
+        times(event)
+    except Missing:
+        return True  # an event without a time is no broken one
+    except Broken:
+        return False
+    return True
