@@ -1,0 +1,31 @@
+"""
+Compare the CalDAV connector's expansion of generated calendars with ical.js and rrule (npm).
+
+`CALENDAR_OBJECTS` and `CALENDAR_SEED` choose the calendars. Without Node nothing is compared.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ENVIRONMENT = HERE.parents[1] / ".peers" / HERE.name
+
+
+def main() -> None:
+    node = shutil.which("node")
+    if node is None or not (ENVIRONMENT / "node_modules").is_dir():
+        print("Node or its packages are not installed: ical.js and rrule were not asked")
+        return
+    python = os.environ.get("PEERS_PROJECT_PYTHON", sys.executable)
+    calendars = subprocess.run(
+        [python, HERE / "expand.py"], stdout=subprocess.PIPE, check=True
+    ).stdout
+    variables = {**os.environ, "NODE_PATH": str(ENVIRONMENT / "node_modules"), "TZ": "UTC"}
+    command = [node, str(HERE / "check.cjs")]
+    sys.exit(subprocess.run(command, input=calendars, env=variables, check=False).returncode)
+
+
+main()
