@@ -397,10 +397,7 @@ ODD = {
         b"Subject: x\r\nTo: team: ann@north.example, bob@south.example;\r\n\r\n.\r\n",
         {"to": (Participant(email="ann@north.example"), Participant(email="bob@south.example"))},
     ),
-    "a sender without a domain": (
-        b"Subject: x\r\nFrom: nobody\r\n\r\n.\r\n",
-        {"from_": Participant(email="nobody")},
-    ),
+    "a sender without a domain": (b"Subject: x\r\nFrom: nobody\r\n\r\n.\r\n", {"from_": None}),
     "a date that is none": (b"Subject: x\r\nDate: nonsense\r\n\r\n.\r\n", {"sent_at": NOON}),
     "a name in quotes with a bracket": (
         b'Subject: x\r\nFrom: "A (b) {5}" <a@b.example>\r\n\r\n.\r\n',
