@@ -49,6 +49,23 @@ def test_a_text_beyond_its_maximum_is_400(served, text):
 
 
 @pytest.mark.parametrize(
+    "text", [pytest.param(text, id=text.name) for text in TEXTS if "emails?" in text.name
+             and text.limit is not None and text.limit.characters <= 500]
+)  # fmt: skip
+def test_a_text_that_is_longer_for_the_provider_is_400(served, text):
+    longest = text.limit.characters
+    response, calls = answer(served, text, "\ufdfa" * (longest // 18 + 1))
+    why = f"may have at most {longest} characters in its compatible form (NFKC)."
+
+    assert response.status_code == 400
+    assert response.json()["error"] == "INVALID_PARAMETER"
+    assert response.json()["details"] == [
+        {"field": text.name.rpartition("?")[2], "message": f"It {why}"}
+    ]
+    assert calls == 0
+
+
+@pytest.mark.parametrize(
     "text", [pytest.param(text, id=text.name) for text in TEXTS if "ifMatch" in text.name]
 )
 @pytest.mark.parametrize("value", ["\u00e9", "\U0001f600", "a\tb"])

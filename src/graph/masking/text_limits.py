@@ -5,6 +5,7 @@ The same rows hold for REST, /graphql and saved documents (docs/spec/limits.md#t
 checks them. A test fails while an argument or a member has no row.
 """
 
+import unicodedata
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
@@ -126,12 +127,25 @@ MEMBERS: Mapping[str, TextLimit] = MappingProxyType(
         "ChildTokenRuleInput.action": TextLimit(100),
     }
 )
-SHORTEST = min(limit.characters for limit in ARGUMENTS.values())
+_LONGEST_EXPANDED = 1000  # characters of words to look for and of addresses
 
 
 def of_argument(root: str, name: str) -> TextLimit:
     """Return the limit of the argument *name* of the root field *root*, by GraphQL names."""
     return ARGUMENTS.get(f"{root}.{name}") or ARGUMENTS[name]
+
+
+def expanded_problem(text: str, limit: TextLimit) -> str | None:
+    """
+    Return what is wrong with the length of *text* once its compatible characters are written out.
+
+    Providers are asked for this form, in URLs that they bound: U+FDFA alone is 18 characters of it.
+    """
+    if text.isascii() or limit.characters > _LONGEST_EXPANDED:
+        return None
+    if len(unicodedata.normalize("NFKC", text)) <= limit.characters:
+        return None
+    return f"may have at most {limit.characters} characters in its compatible form (NFKC)"
 
 
 def problem(text: str, limit: TextLimit) -> str | None:

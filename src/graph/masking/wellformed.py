@@ -47,7 +47,7 @@ def check(arguments: Mapping[str, object], *, root: str, called: Callable[[str],
                 raise _invalid(
                     called(name), "must not contain the character U+0000", Code.INVALID_PARAMETER
                 )
-            if len(value) > text_limits.SHORTEST:
+            if type(value) is str:  # words of an enum have no limit
                 _check_length(called(name), value, root)
         elif has_object_definition(value):
             _check_input(called(name), value)
@@ -75,7 +75,10 @@ def _children(value: Any) -> list[Any]:
 
 def _check_length(name: str, text: str, root: str) -> None:
     limit = text_limits.of_argument(root, name)
-    if limit.code is not None and (problem := text_limits.problem(text, limit)):
+    if limit.code is None:
+        return
+    problem = text_limits.problem(text, limit) or text_limits.expanded_problem(text, limit)
+    if problem:
         raise _invalid(name, problem, limit.code)
 
 

@@ -103,5 +103,5 @@ def test_bytes_of_a_file_may_be_anything():
     wellformed.check(
         {"input": InlineBody(b"\0"), "page_token": "\0", "limit": 3, "info": object()},
         root="emails",
-        called=str,
+        called={"page_token": "pageToken"}.__getitem__,
     )
