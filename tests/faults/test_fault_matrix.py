@@ -21,6 +21,7 @@ from providers.failures import (
     ProviderFailure,
     Throttled,
     TimedOut,
+    TooLarge,
     Unreachable,
 )
 from providers.http.client import Upstream
@@ -148,7 +149,7 @@ ROWS = {
     "damaged gzip": Row(damaged_gzip, Broken, Unreachable, sent=True),
     "cut gzip": Row(cut_gzip, Broken, Unreachable, sent=True),
     "an encoding nobody asked for": Row(unknown_encoding, Broken, Unreachable, sent=True),
-    "endless body": Row(too_large, Broken, Unreachable, sent=True),
+    "endless body": Row(too_large, TooLarge, Unreachable, sent=True),
     "drip of body": Row(drip, TimedOut, TimedOut, sent=True),
     "drip of headers": Row(drip_headers, TimedOut, TimedOut, sent=True),
     "302 to a metadata address": Row(
