@@ -39,7 +39,9 @@ _TOLD_BY: Mapping[str, Mapping[StrEnum, tuple[StrEnum, ...]]] = MappingProxyType
             vocabulary.CalendarField.LOCATION: (
                 vocabulary.CalendarField.TITLE,
                 vocabulary.CalendarField.DESCRIPTION,
+                vocabulary.CalendarField.JOIN_URL,
             ),
+            vocabulary.CalendarField.DESCRIPTION: (vocabulary.CalendarField.JOIN_URL,),
             vocabulary.CalendarField.JOIN_URL: (
                 vocabulary.CalendarField.TITLE,
                 vocabulary.CalendarField.DESCRIPTION,

@@ -579,15 +579,8 @@ def body_on_a(payload):
     for kind in ("text/html", "text/plain"):
         for part in leaves:
             if part["mimeType"] == kind and not part["filename"]:
-                charset = next(
-                    (
-                        message_from_bytes(f"Content-Type: {header['value']}\n\n".encode())
-                        for header in part["headers"]
-                        if header["name"].lower() == "content-type"
-                    ),
-                    message_from_bytes(b""),
-                ).get_content_charset("utf-8")
-                return decoded(part["body"].get("data", "")).decode(charset, "replace")
+                # The service hands texts over in UTF-8, whatever their header says.
+                return decoded(part["body"].get("data", "")).decode("utf-8", "replace")
     return ""
 
 
