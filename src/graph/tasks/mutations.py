@@ -41,6 +41,7 @@ async def create_task_item(
     account = routing.choose_account(code, context)
     routing.require_writable(account)
     routing.require_creation(context, account, board_id)
+    write_arguments.check_name_for(name, account.port.max_item_name)
     context.refuse_uncertain_retry()
     board = await _board(account, board_id)
     group = _group(written.group_id, board)

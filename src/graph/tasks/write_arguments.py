@@ -33,6 +33,17 @@ def check_name(value: str, path: str = "name") -> str:
     return _check_text(value, path)
 
 
+def check_name_for(name: str, longest: int) -> None:
+    """
+    Check the name of a new item against the provider's *longest*.
+
+    Raises:
+        InvalidInput: `VALIDATION_ERROR`: it is too long.
+    """
+    if len(name) > longest:
+        raise _invalid("name", f"The provider takes at most {longest} characters.")
+
+
 def check_comment(value: str) -> str:
     """Check the text of a comment, in the same way."""
     return _check_text(value, "body")

@@ -154,7 +154,14 @@ class CreatedTask(msgspec.Struct, frozen=True):
 
 
 class TaskPort(Protocol):
-    """One connected account of a task provider."""
+    """
+    One connected account of a task provider.
+
+    Attributes:
+        max_item_name: How many characters the provider takes as the name of an item.
+    """
+
+    max_item_name: int
 
     async def boards(
         self, query: BoardQuery, *, after: TaskPosition | None, wanted: AbstractSet[str]

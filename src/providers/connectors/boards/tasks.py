@@ -37,6 +37,8 @@ _MAX_IDS = 100  # boards or items of one call
 class BoardTasks:
     """Boards of one connection; implements `providers.ports.tasks.TaskPort`."""
 
+    max_item_name = 255  # developer.monday.com: `ItemNameTooLongException`
+
     def __init__(self, upstream: Upstream, locks: BoardLocks) -> None:
         """*locks* belong to the caller, one object per connection, and outlive this object."""
         self._client = BoardClient(upstream)

@@ -68,6 +68,8 @@ def _person_id(value: Any) -> str | None:
 class ProjectTasks:
     """Projects of one connection; implements `providers.ports.tasks.TaskPort`."""
 
+    max_item_name = 1000  # Asana names no limit; docs/spec/tasks.md#create
+
     def __init__(self, upstream: Upstream) -> None:
         self._client = ProjectClient(upstream)
         self._writer = Writer(self._client)
