@@ -1,10 +1,15 @@
 """Notes how long calls hold the event loop; `./run stalls` prints the worst."""
 
+import asyncio
+import time
+
 import loop_stopwatch
 import pytest
 import whole_world
+from time_bounds import time_bound
 
 WORST = 10
+PROBE_SECONDS = 0.25  # for `/healthz` beside a hostile answer
 PROPERTY = "stall"  # of a test's report: (name, seconds)
 
 
@@ -15,6 +20,32 @@ def stalls(request):
     yield figures
     request.node.user_properties += [(PROPERTY, figure) for figure in figures.seconds.items()]
     assert figures.too_long() == {}
+
+
+@pytest.fixture
+def beside_probes(client):
+    """Return a function that makes a call, while `/healthz` is asked all the time."""
+
+    async def probe(waits):
+        while True:
+            began = time.perf_counter()
+            response = await client.get("/healthz")
+            waits.append(time.perf_counter() - began)
+            assert response.status_code == 200
+            await asyncio.sleep(0.005)
+
+    async def run(call):
+        waits = []
+        probes = asyncio.create_task(probe(waits))
+        try:
+            response = await call()
+        finally:
+            probes.cancel()
+        # The hostile server of the test is a thread of this process, and takes time as well.
+        assert max(waits) < time_bound(PROBE_SECONDS)
+        return response
+
+    return run
 
 
 @pytest.fixture(scope="module")

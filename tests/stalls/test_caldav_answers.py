@@ -80,10 +80,12 @@ async def calendars(world):
 
 
 @pytest.fixture
-def read(stalls, client):
+def read(stalls, client, beside_probes):
     async def read(name, limit=100):
         """List events, timed; return their titles, and the warning or the error."""
-        response = await stalls.measure(name, lambda: client.get(f"{EVENTS}&limit={limit}"))
+        response = await stalls.measure(
+            name, lambda: beside_probes(lambda: client.get(f"{EVENTS}&limit={limit}"))
+        )
         body = response.json()
         if response.status_code != 200:
             return response.status_code, body["message"]

@@ -39,10 +39,12 @@ async def _mailbox(world, server):
 
 
 @pytest.fixture
-def read(stalls, client):
+def read(stalls, client, beside_probes):
     async def read(name, query="?limit=50"):
         """Read a page, timed; return the subjects of the server's mails, and the warnings."""
-        response = await stalls.measure(name, lambda: client.get(MESSAGES + query))
+        response = await stalls.measure(
+            name, lambda: beside_probes(lambda: client.get(MESSAGES + query))
+        )
         assert response.status_code == 200, response.text
         body = response.json()
         mails = [mail["subject"] for mail in body["emails"] if mail["provider"] == "IMAP"]
