@@ -132,6 +132,7 @@ async def give_work(gateway: Gateway, database: Database) -> None:
     version = stored.get("version", 0)
     newer = {"accessToken": mark, "refreshToken": mark, "version": version + 1}
     services.credentials._unsaved[1] = (newer, version)
+    services.last_uses.record(1, now_ms())
     for worker in gateway.lifecycle.workers:
         if isinstance(worker, LastSuccess):
             worker._answered_at[1] = now_ms()
