@@ -134,7 +134,7 @@ class HeadCheck:
         for chain, rows in self._numbers.items():
             if has_head(chain) and chain not in self._stored and chain not in now:
                 faults.append(ChainFault(chain, rows + 1, Fault.MISSING, rows + 1))
-        return list(dict.fromkeys(faults))
+        return faults
 
 
 def _payload(head: DecisionHead) -> bytes:
