@@ -5,6 +5,7 @@ The standard library's decoder takes quadratic time, knows no languages, and giv
 text when one word cannot be decoded.
 """
 
+import codecs
 import re
 from collections.abc import Iterator
 
@@ -67,7 +68,7 @@ def _decode(run: list[re.Match[str]]) -> str | None:
     # Each word of a charset with states begins in the first state.
     parts = contents if charsets.is_stateful(label) else [b"".join(contents)]
     try:
-        return "".join(charsets.decode(part, label) for part in parts)
+        return "".join(_with_mark(part, label) for part in parts)
     except LookupError:
         return None
 
@@ -86,3 +87,9 @@ def _contents(run: list[re.Match[str]]) -> Iterator[bytes]:
             continue
         rest = ""
         yield transfer_encodings.decode_base64(signs.encode("ascii", "ignore"))
+
+
+def _with_mark(content: bytes, label: str) -> str:
+    # The mark tells nothing where a label stands, and what is written must be read alike.
+    mark = "\ufeff" if content.startswith(codecs.BOM_UTF8) else ""
+    return mark + charsets.decode(content, label)

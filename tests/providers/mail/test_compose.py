@@ -273,3 +273,20 @@ def test_a_date_header_is_parsed(header, expected):
     time = dates.parse(header)
 
     assert (time.isoformat() if time else None) == expected
+
+
+def test_a_byte_order_mark_at_the_start_is_sent_as_a_character():
+    raw = serialize(
+        OutgoingMessage(
+            sender="me@north.example",
+            to=[Participant(email="bo@work.example", name="\ufeffBo")],
+            subject="\ufeffMinutes",
+            body="b",
+            body_type="text",
+            message_id="a@gw.example",
+        )
+    ).whole()
+
+    parsed = message_from_bytes(raw, policy=policy.default)
+    assert parsed["subject"] == "\ufeffMinutes"
+    assert parsed["to"].addresses[0].addr_spec == "bo@work.example"
