@@ -125,10 +125,10 @@ def _access_info(hidden: list[str]) -> str | None:
     """Return the sentences of the gateway about *hidden* members, which do not include bodies."""
     if not hidden:
         return None
-    told = [f"{word} (in body)" for word in hidden if word in {"body_preview", "attachments"}]
+    shown = [f"{word} (in body)" for word in hidden if word in {"body_preview", "attachments"}]
     return (
         f"Hidden email fields: {', '.join(hidden)}. "
-        f"Visible email fields may still show hidden ones: {', '.join(told)}."
+        f"Visible email fields may still show hidden ones: {', '.join(shown)}."
     )
 
 
