@@ -2,12 +2,14 @@
 Runs the examples of documentation pages against the demo, and writes their answers into the pages.
 
 In the pages below, every fenced block marked `sh` is run by bash, all blocks of a page in one
-shell, and a block marked `json` or `text` that follows holds what it printed: `json` with long
-texts and lists cut. Blocks without a mark are not run.
+shell, and one marked `python` by Python. A block marked `json` or `text` that follows holds what it
+printed: `json` with long texts and lists cut. Blocks without a mark are not run.
 """
 
 import json
 import re
+import shlex
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -28,7 +30,8 @@ PAGES = (
 )
 WIDTH = 100
 _BLOCK = re.compile(
-    r"^```sh\n(?P<script>.*?)^```\n(?:\n```(?P<kind>json|text)\n(?P<answer>.*?)^```\n)?",
+    r"^```(?P<language>sh|python)\n(?P<script>.*?)^```\n"
+    r"(?:\n```(?P<kind>json|text)\n(?P<answer>.*?)^```\n)?",
     re.DOTALL | re.MULTILINE,
 )
 _END = "\x1e"  # ends the output of a block
@@ -52,14 +55,14 @@ def filled_pages(demo: DemoGateway) -> Iterator[tuple[str, str]]:
 
 
 def _filled(name: str, text: str, demo: DemoGateway) -> str:
-    scripts = [match["script"] for match in _BLOCK.finditer(text)]
+    scripts = [_as_shell(match) for match in _BLOCK.finditer(text)]
     if not scripts:
         return text
     outputs = iter(_outputs(name, scripts, demo))
 
     def answered(match: re.Match[str]) -> str:
         output = next(outputs)
-        shown = f"```sh\n{match['script']}```\n"
+        shown = f"```{match['language']}\n{match['script']}```\n"
         if match["kind"] is None:
             if output.strip():
                 raise ExampleFailed(f"{name}: no answer follows\n{match['script']}")
@@ -68,6 +71,12 @@ def _filled(name: str, text: str, demo: DemoGateway) -> str:
         return f"{shown}\n```{match['kind']}\n{answer}\n```\n"
 
     return _BLOCK.sub(answered, text)
+
+
+def _as_shell(block: re.Match[str]) -> str:
+    if block["language"] == "sh":
+        return block["script"]
+    return f"{shlex.quote(sys.executable)} - <<'END'\n{block['script']}END\n"
 
 
 def _outputs(name: str, scripts: list[str], demo: DemoGateway) -> list[str]:

@@ -1,5 +1,6 @@
 """`docs/reference/settings.md`: every setting with its variable, default and meaning."""
 
+from collections.abc import Iterable
 from typing import Any, get_args
 
 from pydantic import SecretStr
@@ -9,21 +10,45 @@ from gateway.settings import Settings
 
 _HEAD = """# Settings
 
-Environment variables, or lines of a file `.env` in the working directory. An empty variable is as
-good as none. This table is written by code from `src/gateway/settings.py`.
+Environment variables, or lines of a file `.env` in the working directory. An empty variable counts
+as not set. `access-gateway doctor` checks them.
 
-| Variable | Default | Meaning |
+## The settings that matter
+
+One process needs the first four. Several processes need the others too. Each provider that people
+connect by consent needs its `…_CLIENT_ID` and `…_CLIENT_SECRET` from the second table:
+[Google](../operate/google.md), [Microsoft 365](../operate/microsoft.md),
+[monday.com](../operate/monday.md), [Asana](../operate/asana.md).
+
+"""
+_TABLE = """| Variable | Default | Meaning |
 |---|---|---|
 """
+_ESSENTIAL = (
+    "admin_token",
+    "secret_keys",
+    "public_url",
+    "data_dir",
+    "database_url",
+    "redis_url",
+    "workers",
+    "trusted_proxies",
+)
 
 
 def settings_table() -> str:
-    """Return the table of every setting, in the order of the class."""
-    page = _HEAD
-    for name, field in Settings.model_fields.items():
+    """Return the table of the settings that most deployments need, then that of all others."""
+    others = [name for name in Settings.model_fields if name not in _ESSENTIAL]
+    return _HEAD + _table(_ESSENTIAL) + "\n## All other settings\n\n" + _table(others)
+
+
+def _table(names: Iterable[str]) -> str:
+    table = _TABLE
+    for name in names:
+        field = Settings.model_fields[name]
         meaning = (field.description or "").replace("|", "\\|")
-        page += f"| `AGW_{name.upper()}` | {_default(field)} | {meaning} |\n"
-    return page
+        table += f"| `AGW_{name.upper()}` | {_default(field)} | {meaning} |\n"
+    return table
 
 
 def _default(field: Any) -> str:

@@ -3,7 +3,8 @@ Builds the documentation site from `docs/` with Zensical: `./run docs`, or `./ru
 
 The pages are copied to `site/source` first: a link that leaves `docs/` (`../../schema.graphql`)
 leads to a copy of its file there, because the site must hold everything that it links to. The
-result is `site/html`; it needs no server and loads nothing from other origins.
+result is `site/html`; it needs no server and loads nothing from other origins. The search finds the
+pages for users: it leaves out those of the section *Inside*, and the copies.
 """
 
 import argparse
@@ -13,14 +14,18 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 CONFIG = "zensical.toml"
 _NOT_PAGES = shutil.ignore_patterns("generators", "*.py", "__pycache__", CONFIG)
+_NOT_SEARCHED = "---\nsearch:\n  exclude: true\n---\n"
 _LINK = re.compile(r"(?<=\]\()([^)\s#:]+)(?=[)#])")
 
 
@@ -36,10 +41,24 @@ def build(site: Path) -> Path:
     shutil.copytree(DOCS, source, ignore=_NOT_PAGES)
     for page in sorted(source.rglob("*.md")):
         _bring_linked_files(page, source)
+    nav = tomllib.loads((DOCS / CONFIG).read_text("utf-8"))["project"]["nav"]
+    inside = next(entry["Inside"] for entry in nav if "Inside" in entry)
+    for page in [source / name for name in pages_of(inside)] + [*source.glob("repository/**/*.md")]:
+        page.write_text(_NOT_SEARCHED + page.read_text("utf-8"), "utf-8")
     shutil.copy(DOCS / CONFIG, site / CONFIG)
     command = [sys.executable, "-m", "zensical", "build", "--clean", "--strict"]
     subprocess.run(command, cwd=site, check=True, env={**os.environ, "NO_COLOR": "1"})
     return site / "html"
+
+
+def pages_of(nav: list[Any]) -> Iterator[str]:
+    """Yield the pages of a part of the navigation, depth first."""
+    for entry in nav:
+        for value in entry.values() if isinstance(entry, dict) else (entry,):
+            if isinstance(value, list):
+                yield from pages_of(value)
+            else:
+                yield value
 
 
 def _bring_linked_files(page: Path, source: Path) -> None:

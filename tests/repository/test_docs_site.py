@@ -1,8 +1,10 @@
 """The documentation site holds every page, builds strictly, and needs nothing from elsewhere."""
 
+import json
 import re
 import tomllib
 from html.parser import HTMLParser
+from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -11,16 +13,6 @@ from paths import REPOSITORY
 
 DOCS = REPOSITORY / "docs"
 LOADING = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src"}
-
-
-def pages_of(nav):
-    """Yield the pages of a navigation, depth first."""
-    for entry in nav:
-        for value in entry.values() if isinstance(entry, dict) else (entry,):
-            if isinstance(value, list):
-                yield from pages_of(value)
-            else:
-                yield value
 
 
 class References(HTMLParser):
@@ -42,9 +34,13 @@ class References(HTMLParser):
 
 def test_every_page_is_in_the_navigation():
     nav = tomllib.loads((DOCS / "zensical.toml").read_text())["project"]["nav"]
-    listed = list(pages_of(nav))
+    listed = list(site_builder.pages_of(nav))
 
     assert sorted(listed) == sorted(str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md"))
+
+
+def test_the_readme_is_short():
+    assert len((REPOSITORY / "README.md").read_text("utf-8").split()) <= 600
 
 
 @pytest.fixture(scope="module")
@@ -91,4 +87,19 @@ def test_the_site_loads_nothing_from_other_origins(html):
     }
 
     assert (loaded, styles) == (set(), set())
-    assert (html / "search.json").stat().st_size > 100_000
+
+
+@pytest.mark.slow
+def test_search_finds_pages_for_users_only(html):
+    sections = json.loads((html / "search.json").read_text("utf-8"))["items"]
+    searched = {urlsplit(section["location"]).path for section in sections}
+    nav = tomllib.loads((DOCS / "zensical.toml").read_text())["project"]["nav"]
+    for_users = site_builder.pages_of([entry for entry in nav if "Inside" not in entry])
+
+    pages_with = {
+        word: {urlsplit(item["location"]).path for item in sections if word in item["text"].lower()}
+        for word in ("attachment", "draft", "mask", "rate limit", "install")
+    }
+
+    assert searched == {str(Path(page).with_suffix(".html")) for page in for_users}
+    assert {word for word, pages in pages_with.items() if len(pages) < 3} == set()
