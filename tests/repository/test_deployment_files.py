@@ -11,7 +11,6 @@ import yaml
 from paths import REPOSITORY
 
 from gateway.settings import Settings
-from gateway.version import VERSION
 
 KUBERNETES = REPOSITORY / "deploy/kubernetes"
 UNIT = REPOSITORY / "deploy/systemd/access-gateway@.service"
@@ -47,13 +46,6 @@ def test_images_are_pinned_by_digest():
 
     assert all(DIGEST.fullmatch(image) for image in [base, *defaults])
     assert built == f"${{PYTHON_IMAGE:-{base}}}"
-
-
-def test_the_versions_are_that_of_the_package():
-    kustomization = yaml.safe_load((KUBERNETES / "kustomization.yaml").read_text())
-
-    assert compose()["services"]["gateway"]["image"] == f"access-gateway:{VERSION}"
-    assert kustomization["images"] == [{"name": "access-gateway", "newTag": VERSION}]
 
 
 def test_all_variables_of_the_files_are_settings():
