@@ -13,7 +13,6 @@ from benchmarks import (
     concurrency,
     decisions,
     edges,
-    footprint,
     growing,
     layers,
     plot,
@@ -21,17 +20,14 @@ from benchmarks import (
     report,
     requests,
     shapes,
-    steps,
     upstream,
 )
 from benchmarks.baselines import stock_client
 from benchmarks.rounds import Effort, measure
 from benchmarks.table import Figure, Growth, Result, Table
 
-STEPS = "Steps of one request: functions, timers and tasks"
 SHAPES = "Shape of a token: CPU"
 PROCESSES = "Processes: start, commands, sockets, memory"
-MEMORY = "Memory: held requests"
 CONCURRENCY = "Concurrency: 64 clients over 16 mailboxes, upstream at 20 ms"
 FULL, QUICK = Effort(rounds=15, seconds=0.08), Effort(rounds=9, seconds=0.03)
 
@@ -54,7 +50,7 @@ def main() -> int:
         print(report.as_json(results, growths, figures, facts))
     if options.plot:
         options.plot.write_text(plot.draw(results, growths, figures), "utf-8")
-    missed = report.missed(results, figures)
+    missed = report.missed(results)
     if missed:
         print(f"\nMissed: {', '.join(missed)}", file=sys.stderr)
     return 1 if missed and not options.no_check else 0
@@ -80,10 +76,8 @@ def _figures(
     loop: asyncio.AbstractEventLoop, only: Sequence[str] | None, *, verbose: bool
 ) -> Iterator[Figure]:
     measurements: Mapping[str, Callable[[], list[Figure]]] = {
-        STEPS: steps.figures,
         SHAPES: shapes.figures,
         PROCESSES: lambda: loop.run_until_complete(processes.figures()),
-        MEMORY: footprint.figures,
         CONCURRENCY: lambda: loop.run_until_complete(concurrency.figures()),
     }
     for title, measured in measurements.items():

@@ -15,8 +15,8 @@ def draw(
     results: Sequence[Result], growths: Sequence[Growth], figures: Sequence[Figure] = ()
 ) -> str:
     """Return the SVG text."""
-    bars, height = _bars(_promised(results, figures), MARGIN)
-    lines, height = _values([figure for figure in figures if figure.most is None], height)
+    bars, height = _bars(_promised(results), MARGIN)
+    lines, height = _values(figures, height)
     for growth in growths:
         lines += _lines(growth, height)
         height += CHART + 70
@@ -31,18 +31,12 @@ def draw(
     )
 
 
-def _promised(
-    results: Iterable[Result], figures: Iterable[Figure]
-) -> Iterator[tuple[str, str, float, float]]:
+def _promised(results: Iterable[Result]) -> Iterator[tuple[str, str, float, float]]:
     """Return name, baseline, figure and promised maximum of each promise."""
     for result in results:
         for promise in result.table.promises:
             ratio = result.measured.ratio(promise.of, promise.to)
             yield promise.name, promise.to, ratio.middle, promise.most
-    for figure in figures:
-        if figure.most is not None:
-            baseline = figure.unit if figure.to is None else "the plain application"
-            yield figure.name, baseline, figure.share, figure.most
 
 
 def _bars(promised: Iterable[tuple[str, str, float, float]], top: int) -> tuple[list[str], int]:

@@ -64,15 +64,13 @@ def print_growth(growth: Growth) -> None:
 
 
 def print_figures(title: str, figures: Sequence[Figure]) -> None:
-    """Print the figures of processes, and whether their promises are kept."""
+    """Print the figures of processes."""
     print(f"\n{title}")
     width = max(len(figure.name) for figure in figures)
     for figure in figures:
         line = f"  {figure.name:<{width}}  {figure.value:8.2f} {figure.unit:<6}"
         if figure.to is not None:
-            line += f"  x {figure.share:.2f}"
-        if figure.most is not None:
-            line += f"  {'kept  ' if figure.kept else 'MISSED'} <= {figure.most}"
+            line += f"  x {figure.value / figure.to:.2f}"
         print(line.rstrip())
 
 
@@ -116,9 +114,9 @@ def as_json(
     )
 
 
-def missed(results: Sequence[Result], figures: Sequence[Figure] = ()) -> list[str]:
+def missed(results: Sequence[Result]) -> list[str]:
     """Return the names of the promises that are not kept."""
-    return [figure.name for figure in figures if not figure.kept] + [
+    return [
         promise.name
         for result in results
         for promise in result.table.promises

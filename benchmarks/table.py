@@ -73,22 +73,10 @@ class Figure:
     A figure of a whole process.
 
     Attributes:
-        to: The figure of the plain application; None: *most* is in *unit*.
-        most: The promised maximum, as a share of *to* if there is one; None without a promise.
+        to: The figure of the plain application; None if it has none.
     """
 
     name: str
     value: float
     unit: str
     to: float | None = None
-    most: float | None = None
-
-    @property
-    def share(self) -> float:
-        """The value as *most* counts it."""
-        return self.value if self.to is None else self.value / self.to
-
-    @property
-    def kept(self) -> bool:
-        """Whether the promise is kept; without one it is."""
-        return self.most is None or self.share <= self.most
