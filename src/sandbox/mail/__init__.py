@@ -8,6 +8,8 @@ The mail of both sandbox mailboxes, stored as raw RFC 5322 messages.
     tables         the database tables behind the store
     delivery       sending: the sender's copy, and delivery to the sandbox's own mailboxes
     normalization  Unicode composition, for searches
+    addresses      address headers, as tolerant servers read them
+    dates          date headers, likewise
     charsets       decoding of text by its charset
     mime           parser of raw messages: a tree of MIME parts
 """

@@ -14,11 +14,9 @@ from dataclasses import dataclass, field
 from email import message_from_bytes, policy
 from email.message import Message
 from email.parser import BytesHeaderParser
-from email.utils import getaddresses
-from functools import cached_property, lru_cache, partial
-from inspect import signature
+from functools import cached_property, lru_cache
 
-from sandbox.mail import charsets
+from sandbox.mail import addresses, charsets
 from sandbox.mail.records import StoredMail
 
 _MAX_CACHED_TREES = 4096
@@ -30,14 +28,9 @@ _WORDS = re.compile(
     r"=\?([^?*\s]{1,80})(?:\*[^?\s]*)?\?[bBqQ]\?[^?]*\?="
     r"(?:[ \t]+=\?(?i:\1)(?:\*[^?\s]*)?\?[bBqQ]\?[^?]*\?=)*(?:[ \t]+(?==\?[^?\s]+\?[bBqQ]\?))?"
 )
+_CHARSET = re.compile(r"""charset\s*=\s*["']*([\w:.-]+)""", re.IGNORECASE)
 _FOLD = re.compile(r"\r?\n[ \t]*")
 _HEADERS = BytesHeaderParser(policy=policy.compat32)
-# Newer interpreters drop the whole list over one invalid address unless strict is off.
-_get_addresses = (
-    partial(getaddresses, strict=False)
-    if "strict" in signature(getaddresses).parameters
-    else getaddresses
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +94,10 @@ class Part:
 
     def addresses(self, name: str) -> tuple[Address, ...]:
         """Return the addresses in every header of this name, in order."""
-        raw = [header.raw for header in self.header_all(name)]
-        try:
-            pairs = _get_addresses(raw)
-        except RecursionError:  # comments within comments, thousands deep
-            return ()
         return tuple(
-            Address(decode(display), address) for display, address in pairs if address or display
+            Address(display, address)
+            for header in self.header_all(name)
+            for display, address in addresses.parse(header.raw, decode)
         )
 
     def walk(self) -> Iterator["Part"]:
@@ -300,9 +290,12 @@ def _payload(message: Message) -> bytes:
 
 def _charset(message: Message) -> str | None:
     try:
-        return message.get_content_charset()
+        named = message.get_content_charset()
     except (ValueError, LookupError):
-        return None
+        named = None
+    if named is None and (match := _CHARSET.search(str(message.get("Content-Type", "")))):
+        return match[1].lower()  # the semicolon before it is missing
+    return named
 
 
 def _filename(message: Message) -> str:

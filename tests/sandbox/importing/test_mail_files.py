@@ -514,7 +514,8 @@ def expected(raw):
     files = [part for part in leaves if part.get_filename() or part.is_attachment()]
     return {
         "subject": oneline(str(mail["subject"] or "")),
-        "from": [sender.addr_spec.strip("<>") for sender in senders],
+        # An entry without @ is no address: docs/spec/email.md#addresses.
+        "from": [sender.addr_spec.strip("<>") for sender in senders if sender.domain],
         "files": sorted(part.get_filename() or "" for part in files),
         "body": READ_OTHERWISE.get(BY_CONTENT.get(raw), body_of(mail)),
         "subtype": subtype_of(mail),
@@ -554,7 +555,8 @@ def test_mail_of_strangers_is_read_as_the_interpreter_reads_it(path):
     files = [part for part in tree.walk() if part.is_attachment and not part.parts]
 
     assert oneline(tree.header("subject") or "") == reference["subject"]
-    assert [address.address for address in tree.addresses("from")] == reference["from"]
+    senders = [address.address for address in tree.addresses("from") if address.address]
+    assert senders == reference["from"]
     assert sorted(part.filename for part in files) == reference["files"]
     assert (words(body.text) if body else "") == reference["body"]
 
@@ -626,9 +628,10 @@ async def test_provider_b_shows_the_messages_of_strangers(strangers):
             assert answer.status_code == 200
             assert (await client.get(f"{path}/$value")).content == mail.raw
             assert oneline(shown["subject"] or "") == reference["subject"]
-            if reference["from"] and reference["from"][0]:
+            if reference["from"]:
                 assert shown["from"]["emailAddress"]["address"] == reference["from"][0]
-            assert words(shown["body"]["content"]) == reference["body"]
+            # Outlook shows every text of a mail, the interpreter the first one.
+            assert reference["body"] in words(shown["body"]["content"])
             named = {attachment["name"] for attachment in files.json()["value"]}
             assert named >= {name for name in reference["files"] if name}
 

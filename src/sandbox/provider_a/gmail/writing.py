@@ -1,11 +1,10 @@
 """Endpoints that send, insert, label, trash and delete Gmail messages and threads."""
 
 from collections.abc import Sequence
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 from sandbox.http import Request
-from sandbox.mail import delivery
+from sandbox.mail import dates, delivery
 from sandbox.mail.ids import PROVIDER_A
 from sandbox.mail.mime import parse
 from sandbox.mail.store import StoredMail
@@ -214,7 +213,4 @@ def _ids(content: dict[str, Any]) -> list[str]:
 
 
 def _date_header_ms(raw: bytes) -> int | None:
-    try:
-        return int(parsedate_to_datetime(parse(raw).header("date") or "").timestamp() * 1000)
-    except (ValueError, TypeError, OverflowError):
-        return None
+    return dates.parse_ms(parse(raw).header("date") or "")

@@ -1,8 +1,11 @@
 """Message bodies: HTML from text, text from HTML, and previews."""
 
 import re
+from collections.abc import Iterator
 from html import escape
 from html.parser import HTMLParser
+
+from sandbox.mail.mime import Part
 
 PREVIEW_LENGTH = 255  # characters; docs/spec/upstream/outlook-mail.md#message-to-email
 
@@ -37,16 +40,52 @@ _BLOCKS = frozenset(
         "ul",
     )
 )
+_TEXTS = frozenset(("text/plain", "text/html"))
 _INVISIBLE = frozenset(("head", "script", "style", "title"))
 _BLANKS = re.compile(r"[ \t\r\n\f]+")
 _MANY_LINES = re.compile(r"\n{3,}")
 _HEAD = '<html><head>\r\n<meta http-equiv="Content-Type" content="text/html; charset=utf-8"></head>'
 
 
+def shown_texts(part: Part) -> Iterator[Part]:
+    """
+    Yield the texts of a message that are shown, in order.
+
+    Of alternatives the last one with words counts, of related parts the first. A text that has a
+    name alone is shown where nothing else is.
+    """
+    texts = list(_texts(part))
+    named = [leaf for leaf in part.walk_outer() if _may_be_text(leaf) and leaf.data.strip()]
+    yield from texts or named[:1]
+
+
+def _texts(part: Part, *, named: bool = False) -> Iterator[Part]:
+    """Yield the texts below a part; *named* ones too, or only those without a file name."""
+    if part.content_type == "multipart/alternative":
+        shown = [list(_texts(child, named=True)) for child in part.parts]
+        with_words = [texts for texts in shown if any(text.data.strip() for text in texts)]
+        yield from next(reversed(with_words or shown), [])
+    elif part.content_type == "multipart/related":
+        yield from (text for child in part.parts[:1] for text in _texts(child, named=True))
+    elif part.is_multipart:
+        yield from (text for child in part.parts for text in _texts(child))
+    elif _may_be_text(part) and (named or part.disposition == "inline" or not part.filename):
+        yield part
+
+
+def _may_be_text(part: Part) -> bool:
+    return part.content_type in _TEXTS and part.disposition != "attachment"
+
+
 def to_html(text: str) -> str:
     """Convert plain text to HTML with the same line breaks."""
+    return f"{_HEAD}<body>{to_division(text)}</body></html>"
+
+
+def to_division(text: str) -> str:
+    """Convert plain text to an element of HTML."""
     lines = "<br>\r\n".join(escape(line) for line in text.rstrip().splitlines())
-    return f'{_HEAD}<body><div class="PlainText">{lines}</div></body></html>'
+    return f'<div class="PlainText">{lines}</div>'
 
 
 def to_text(html: str) -> str:

@@ -92,11 +92,10 @@ class ComposedMessage:
 def from_content(content: Content) -> ComposedMessage:
     """Compose a message from a stored draft."""
     tree = content.tree
-    html = tree.body("html") is not None
     return ComposedMessage(
         subject=tree.header("Subject") or "",
-        body=content.html if html else content.text,
-        body_type="html" if html else "text",
+        body=content.html if content.is_html else content.text,
+        body_type="html" if content.is_html else "text",
         to=content.people("To"),
         cc=content.people("Cc"),
         bcc=content.people("Bcc"),

@@ -2,11 +2,10 @@
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from datetime import UTC
-from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import Any
 
+from sandbox.mail import dates
 from sandbox.mail.mime import Address, MimeTreeCache, Part
 from sandbox.mail.store import StoredMail
 from sandbox.provider_b.outlook_mail import bodies, search
@@ -31,24 +30,37 @@ class Content:
         return self._members[name]
 
     @cached_property
+    def shown(self) -> tuple[Part, ...]:
+        """The texts that are shown one after the other."""
+        return tuple(bodies.shown_texts(self.tree))
+
+    @cached_property
+    def is_html(self) -> bool:
+        """Whether HTML is among the texts."""
+        return any(part.content_type == "text/html" for part in self.shown)
+
+    @cached_property
     def text(self) -> str:
-        """The text body, converted from HTML when there is none."""
-        part = self.tree.body("plain")
-        return part.text if part is not None else bodies.to_text(self.html)
+        """The text alternative, converted from HTML when there is none."""
+        part = self.tree.body("plain") if len(self.shown) < 2 else None
+        return part.text if part is not None else self.text_from_best
 
     @cached_property
     def html(self) -> str:
         """The HTML body, converted from text when there is none."""
-        part = self.tree.body("html")
-        if part is not None:
-            return part.text
-        plain = self.tree.body("plain")
-        return bodies.to_html(plain.text if plain is not None else "")
+        if not self.is_html:
+            return bodies.to_html("\n".join(part.text for part in self.shown))
+        return "".join(
+            part.text if part.content_type == "text/html" else bodies.to_division(part.text)
+            for part in self.shown
+        )
 
     @cached_property
     def text_from_best(self) -> str:
         """The text of the HTML body, else of the text body; for previews and conversions."""
-        return bodies.to_text(self.html) if self.tree.body("html") is not None else self.text
+        if self.is_html:
+            return bodies.to_text(self.html)
+        return "\n".join(part.text for part in self.shown)
 
     @cached_property
     def preview(self) -> str:
@@ -57,7 +69,12 @@ class Content:
     @cached_property
     def attachments(self) -> tuple[Part, ...]:
         """Every part that is no body: files, attached messages, inline images."""
-        return tuple(part for part in self.tree.walk_outer() if _is_attachment(part))
+        shown = {part.path for part in self.shown if part.disposition != "inline"}
+        return tuple(
+            part
+            for part in self.tree.walk_outer()
+            if part.path not in shown and _is_attachment(part)
+        )
 
     @cached_property
     def has_attachments(self) -> bool:
@@ -67,12 +84,7 @@ class Content:
     @cached_property
     def sent_ms(self) -> int | None:
         """The time of the Date header; None when it is missing or invalid."""
-        try:
-            moment = parsedate_to_datetime(self.tree.header("Date") or "")
-            aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-            return int(aware.timestamp() * 1000)
-        except (ValueError, TypeError, OverflowError):
-            return None
+        return dates.parse_ms(self.tree.header("Date") or "")
 
     @cached_property
     def importance(self) -> str:
