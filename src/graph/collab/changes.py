@@ -78,6 +78,14 @@ async def read_destination(access: AccessChecker, key: ItemKey) -> AccessibleFil
     return parent
 
 
+def require_takes_files(parent: AccessibleFile) -> None:
+    """Raise InvalidInput for a package; only after the rules have allowed creation in it."""
+    if parent.file.is_package:
+        raise invalid_destination(
+            "The destination is a notebook or another package, which takes no files or folders."
+        )
+
+
 def invalid_destination(message: str) -> InvalidInput:
     """Build the refusal of a destination."""
     return InvalidInput(message, code=Code.INVALID_DESTINATION)

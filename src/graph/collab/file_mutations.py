@@ -60,6 +60,7 @@ async def upload_file(  # noqa: PLR0913 - the documented parameters, name by nam
     parent = await changes.read_destination(access, key)
     for media_type in sorted({upload.mime_type} | types_by_name(name)):
         access.require_creation(parent.facts, _child_facts(parent, mime_type=media_type))
+    changes.require_takes_files(parent)
     if upload.conflict == "replace":
         await _require_replaceable(access, parent, name)
     if upload.conflict == "rename":
@@ -109,6 +110,7 @@ async def create_folder(
         key = ItemKey((await context.content.default_drive()).drive, ROOT)
     parent = await changes.read_destination(access, key)
     access.require_creation(parent.facts, _child_facts(parent, mime_type=None))
+    changes.require_takes_files(parent)
     await previews.describe_folder(context, parent.file, name, description)
     created = await create_with_rule(
         context,
@@ -168,6 +170,7 @@ async def move_file(
     _require_not_inside(source, parent)
     new_facts = replace(source.facts, ancestors=parent.ancestors_of_children)
     access.require_creation(parent.facts, new_facts)
+    changes.require_takes_files(parent)
     if source.file.is_folder:
         # Moving a folder must not make its contents accessible.
         access.require_place_allowed(source.facts, _child_facts(source, mime_type=None))

@@ -105,6 +105,7 @@ def file(
         item=item.id,
         is_folder=is_folder,
         is_root=item.root is not None,
+        is_package=item.package is not None,
         parent=_parent(item, within),
         ancestor_names=_ancestor_names(item),
         mime_type=None if is_folder or item.file is None else item.file.mime_type or None,

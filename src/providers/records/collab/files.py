@@ -33,6 +33,7 @@ class File(Record, frozen=True):
         parent: The folder above; None for a library's root folder, UNKNOWN when upstream did not
             tell.
         is_root: Whether it is the root folder of its library.
+        is_package: Whether it is a folder that takes nothing from callers, as a OneNote notebook.
         ancestor_names: The names of the folders above it, from the top of its library down; None
             when upstream did not tell. They save calls; containment is decided by *parent*.
         labels: The sensitivity label; not set by connectors (see `LabelReader.of_files`).
@@ -61,6 +62,7 @@ class File(Record, frozen=True):
     labels: FileLabels | None = None
     is_folder: bool = False
     is_root: bool = False
+    is_package: bool = False
     ancestor_names: tuple[str, ...] | None = None
     etag: str | None = None
     site: Fact = UNKNOWN

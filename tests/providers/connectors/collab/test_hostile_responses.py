@@ -184,7 +184,9 @@ async def test_notebooks_are_folders():
     del book["file"]
     upstream = Upstream(lambda _: {"value": [book]})
 
-    assert (await upstream.children()).items[0].is_folder is True
+    (notebook,) = (await upstream.children()).items
+
+    assert (notebook.is_folder, notebook.is_package) == (True, True)
 
 
 @pytest.mark.parametrize(
