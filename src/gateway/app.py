@@ -336,7 +336,11 @@ def _workers(services: Services, base: Infrastructure) -> tuple[Worker, ...]:
         ),
         base.last_success,
         base.last_uses,
-        ServingLease(base.database),
+        ServingLease(
+            base.database,
+            redis=services.settings.redis_url is not None,
+            told=services.settings.limiting_processes > 1,  # by `gateway.server`, at its start
+        ),
     )
 
 

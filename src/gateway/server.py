@@ -24,6 +24,7 @@ from gateway.graceful_stop import NO_DRAIN, Server, Stop, Worker
 from gateway.http.protocol import GuardedProtocol
 from gateway.http.sandbox_mount import SandboxApp
 from gateway.settings import Settings
+from gateway.store.serving import lacking
 from gateway.telemetry import logs
 from gateway.telemetry.metrics import FOLDER
 
@@ -73,9 +74,7 @@ def sandbox_of(settings: Settings) -> SandboxApp | None:
 
 def run(settings: Settings) -> None:
     """Serve in this process until told to stop."""
-    listeners, settings = _listen(settings)
-    logs.configure(level=settings.log_level, form=settings.log_format)
-    allow_descriptors(settings.max_connections)
+    listeners, settings = _begin(settings)
     gateway = assemble(settings, sandbox=sandbox_of(settings))
     tune_garbage_collector()
     run_app(gateway, *listeners, stop=Stop.of(settings))
@@ -89,9 +88,7 @@ def run_many(settings: Settings) -> None:
         CommandError: A worker did not start.
     """
     gc.enable()  # this process only watches its workers
-    listeners, settings = _listen(settings)
-    logs.configure(level=settings.log_level, form=settings.log_format)
-    allow_descriptors(settings.max_connections)
+    listeners, settings = _begin(settings)
     os.environ["AGW_PORT"] = str(settings.port)  # what the workers read
     if settings.admin_port is not None:
         os.environ["AGW_ADMIN_PORT"] = str(settings.admin_port)
@@ -105,6 +102,20 @@ def run_many(settings: Settings) -> None:
         supervisor.run()
     if any(worker.exitcode == STARTUP_FAILURE for worker in supervisor.processes):
         raise CommandError("A worker did not start; the lines above name the kind of failure.")
+
+
+def _begin(settings: Settings) -> tuple[list[socket.socket], Settings]:
+    """Listen, and warn of what the process lacks; return the settings with the actual ports."""
+    listeners, settings = _listen(settings)
+    logs.configure(level=settings.log_level, form=settings.log_format)
+    allow_descriptors(settings.max_connections)
+    embedded = settings.database.startswith("sqlite")
+    fault = lacking(
+        settings.limiting_processes, embedded=embedded, redis=settings.redis_url is not None
+    )
+    if fault is not None:
+        _log.warning("%s. %s", *fault)
+    return listeners, settings
 
 
 def allow_descriptors(connections: int) -> None:
@@ -135,7 +146,6 @@ def tune_garbage_collector() -> None:
 
 
 def _listen(settings: Settings) -> tuple[list[socket.socket], Settings]:
-    """Listen, and return the settings with the actual ports."""
     listener, url = bind(settings.host, settings.port)
     settings = settings.model_copy(update={"port": listener.getsockname()[1]})
     clients = "" if settings.base_url == url else f"; clients use {settings.base_url}"

@@ -6,11 +6,18 @@ import stat
 
 import pytest
 from database_servers import redis_server
-from sqlalchemy import delete
+from sqlalchemy import delete, insert
 
 from gateway.secrets.keyring import Keyring, column_context
 from gateway.store import sqlite, timestamps
-from gateway.store.tables import AccessToken, ConnectionRow, Operator, OperatorResource, Resource
+from gateway.store.tables import (
+    AccessToken,
+    ConnectionRow,
+    LeaseRow,
+    Operator,
+    OperatorResource,
+    Resource,
+)
 
 KEY = "k" * 20
 NAMES = [
@@ -28,6 +35,7 @@ NAMES = [
     "redis",
     "schema",
     "clock",
+    "serving",
     "credentials",
     "decision log",
     "connections",
@@ -131,7 +139,7 @@ def test_doctor_writes_one_line_per_check(environment, run):
             {"SECRET_KEYS": "a" * 20}, "secrets", "warn", "also a secret key", id="one for both"
         ),
         pytest.param({"DATA_DIR": "/dev/null"}, "data folder", "fail", "not a folder", id="a file"),
-        pytest.param({"WORKERS": "2"}, "processes", "warn", "share the limits", id="no Redis"),
+        pytest.param({"WORKERS": "2"}, "processes", "warn", "without Redis", id="no Redis"),
         pytest.param({"PROCESSES": "2"}, "processes", "fail", "a file", id="a file for machines"),
         pytest.param({"HOST": "0.0.0.0"}, "address", "warn", "links", id="everywhere"),
         pytest.param({"PORT": "0"}, "address", "warn", "every start", id="any port"),
@@ -154,6 +162,57 @@ def test_each_problem_is_found_and_has_a_remedy(  # noqa: PLR0917
     assert (outcomes[name][0], code) == (outcome, int(outcome == "fail"))
     assert message in outcomes[name][1]
     assert outcomes[name][2]
+
+
+PROCESSES = ("alpha:7", "beta:9")
+SEVERAL = "2 processes serve one database "
+
+
+@pytest.fixture
+def leases(people):
+    """Store leases of processes that serve the database, for the next minute."""
+
+    def serve(*names):
+        until = timestamps.now_ms() + 60_000
+        stored = [{"name": f"serving:{name}", "holder": name, "until": until} for name in names]
+        people.change(insert(LeaseRow).values(stored))
+
+    return serve
+
+
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
+def test_serving_processes_that_share_too_little_are_found(kind, leases, checks):
+    assert checks("--offline")[1]["serving"] == ("ok", "no process serves this database now", None)
+    leases(PROCESSES[0])
+    assert checks("--offline")[1]["serving"] == ("ok", "alpha (process 7)", None)
+    leases(PROCESSES[1])
+    needed = "AGW_DATABASE_URL (PostgreSQL) and " if kind == "sqlite" else ""
+    assert checks("--offline")[1]["serving"] == (
+        "warn",
+        f"{SEVERAL}without Redis: each counts every rate limit for itself: "
+        "alpha (process 7), beta (process 9)",
+        f"Set {needed}AGW_REDIS_URL, or serve with one process.",
+    )
+
+
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
+def test_serving_processes_with_redis(kind, leases, checks, environment):
+    environment.setenv("AGW_REDIS_URL", "redis://127.0.0.1:1/0")  # it need not answer for this
+    leases(*PROCESSES)
+    outcome, detail, remedy = checks("--offline")[1]["serving"]
+    assert (outcome, remedy) == (
+        "warn",
+        "Set AGW_DATABASE_URL (PostgreSQL), or serve with one process."
+        if kind == "sqlite"
+        else "Set AGW_PROCESSES=2: while Redis is lost, each allows its part of a limit.",
+    )
+    assert detail.endswith(": alpha (process 7), beta (process 9)")
+
+    if kind == "postgresql":
+        environment.setenv("AGW_PROCESSES", "2")
+        outcomes = checks("--offline")[1]
+        assert outcomes["serving"] == ("ok", "alpha (process 7), beta (process 9)", None)
+        assert outcomes["processes"][0] == "ok"
 
 
 def test_an_old_sqlite_is_a_warning(environment, checks, monkeypatch):

@@ -16,6 +16,7 @@ from gateway.provider_settings import client_variables
 from gateway.secrets.keyring import Keyring, WeakSecret
 from gateway.settings import NotConfigured, Settings
 from gateway.store import sqlite
+from gateway.store.serving import lacking
 from gateway.unknown_variables import unknown_variables
 from gateway.version import API_VERSION, VERSION
 
@@ -132,9 +133,9 @@ def processes(settings: Settings, *, embedded: bool) -> Finding:
     if counting < settings.workers:
         remedy = "Set AGW_PROCESSES to the number on all machines, or leave it out."
         return warn(name, count, remedy)
-    if counting > 1 and not settings.redis_url:
-        remedy = "Set AGW_REDIS_URL; without it each process counts for itself."
-        return warn(name, f"{count}, but no Redis in which they share the limits", remedy)
+    redis = settings.redis_url is not None
+    if fault := lacking(counting, embedded=embedded, redis=redis):
+        return warn(name, *fault)
     return ok(name, count)
 
 

@@ -34,6 +34,7 @@ async def _stores(store: Database, settings: Settings, *, offline: bool) -> list
         return [*results, *(unknown(name, "schema") for name in stores.NEED_SCHEMA)]
     shared = settings.redis_url if results[1].outcome is not Outcome.FAIL else None
     results.append(await stores.clock(store, shared))
+    results.append(await stores.serving(store, settings))
     keyring = None
     try:
         keyring = deployment.keyring_of(settings)

@@ -15,11 +15,14 @@ from gateway.operations.maintenance import safe_url
 from gateway.store import schema_version
 from gateway.store.database import Database
 from gateway.store.leases import MAX_LEASE_SECONDS
+from gateway.store.serving import lacking, serving_processes
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
 
-NEED_SCHEMA = ("credentials", "decision log", "connections", "tokens")  # names of checks
+    from gateway.settings import Settings
+
+NEED_SCHEMA = ("serving", "credentials", "decision log", "connections", "tokens")  # names of checks
 TIMEOUT_SECONDS = 5.0  # for each store
 _TOLERANCE_SECONDS = 2.0  # between two clocks
 
@@ -55,6 +58,24 @@ async def schema(store: Database) -> Finding:
         return warn(name, f"version {version}; the newest is {known[0]}", remedy)
     remedy = "Install the version of the gateway that made it, or a newer one."
     return fail(name, f"version {version} was created by a newer gateway", remedy)
+
+
+async def serving(store: Database, settings: "Settings") -> Finding:
+    """Check that the processes that serve the database now share what several need."""
+    name = "serving"
+    names = await serving_processes(store)
+    if not names:
+        return ok(name, "no process serves this database now")
+    embedded, redis = store.path is not None, settings.redis_url is not None
+    if fault := lacking(len(names), embedded=embedded, redis=redis):
+        detail, remedy = fault
+        return warn(name, f"{detail}: {', '.join(names)}", remedy)
+    if len(names) > settings.limiting_processes:
+        remedy = (
+            f"Set AGW_PROCESSES={len(names)}: while Redis is lost, each allows its part of a limit."
+        )
+        return warn(name, f"more than AGW_PROCESSES: {', '.join(names)}", remedy)
+    return ok(name, ", ".join(names))
 
 
 async def redis(url: "SecretStr | None") -> Finding:
