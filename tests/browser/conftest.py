@@ -1,14 +1,12 @@
 """A demo gateway on a free loopback port, and headless Chromium looking at it."""
 
 import json
-import os
-import shutil
 
 import demo_process
 import pytest
 from playwright.sync_api import sync_playwright
+from programs import program
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 QUIET = [
     "--no-sandbox",
     "--disable-gpu",
@@ -33,12 +31,9 @@ def demo(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def chromium():
-    if CHROMIUM is None:
-        if os.environ.get("CI"):
-            pytest.fail("Chromium is missing, and CI must not skip.")
-        pytest.skip("Chromium is not installed.")
+    path = program("chromium")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        browser = playwright.chromium.launch(executable_path=path, args=QUIET)
         yield browser
         browser.close()
 

@@ -7,7 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from database_servers import program
+from programs import program, require
+
+from gateway.demo.own_servers import dovecot, postfix
 
 pytestmark = pytest.mark.slow
 
@@ -45,8 +47,8 @@ def test_no_send_is_doubled_or_lost_by_kills_and_lost_answers():
 
 def test_no_mail_of_an_own_server_is_doubled_or_lost_by_kills():
     """By Postfix's own log; one may be unknown when a kill meets the instant of its last line."""
-    program("dovecot", "/usr/sbin")
-    program("postfix", "/usr/sbin")
+    program("postfix")
+    require(dovecot, postfix)
     stdout = sent_once(KEYS or 40, KILLS or 2, script=BY_SMTP)
     assert "Sent folder: 0 doubled, 0 without a copy" in stdout
 
@@ -86,5 +88,5 @@ def test_a_send_goes_out_once_while_everything_fails():
 
 def test_a_send_behind_pgbouncer_goes_out_once():
     """In transaction mode, every transaction of a process may use another connection."""
-    program("pgbouncer", "/usr/sbin")
+    program("pgbouncer")
     sent_once(KEYS or 40, KILLS or 1, "--processes", "2", "--pgbouncer")

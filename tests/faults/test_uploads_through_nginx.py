@@ -12,11 +12,12 @@ from pathlib import Path
 import httpx
 import nginx
 import pytest
+from programs import program
 
 sys.path.insert(0, str(Path(__file__).parent))
 import content_processes
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(not nginx.NGINX, reason="needs nginx")]
+pytestmark = pytest.mark.slow
 
 MOST = 104_857_600  # bytes: docs/spec/limits.md#sizes
 SIZE = int(os.environ.get("UPLOAD_BYTES", str(MOST)))
@@ -27,6 +28,7 @@ FORM_END = b"\r\n--b--\r\n"
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
+    program("nginx")  # before the gateway starts
     folder = tmp_path_factory.mktemp("uploads")
     with content_processes.opened(folder) as both:
         both.start()

@@ -11,14 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-import pytest
 from database_servers import wait_for
-from paths import REPOSITORY
 from ports import free_port
+from programs import program
 
 USER, PASSWORD = "ada", "ada-secret"
-# Installed by `.ci/run`, from tests/servers/caldav/requirements.lock; elsewhere by hand.
-ENVIRONMENT = REPOSITORY / ".peers" / "calendar_servers" / "bin"
 
 RADICALE = """
 [server]
@@ -57,7 +54,7 @@ class CaldavServer:
         self.port = free_port()
         self.home = f"/{USER}/" if name == "radicale" else f"/{USER}/calendars/"
         self.has_passwords = name == "radicale"
-        self._program = _program(name)
+        self._program = program(name)
         self.start()
 
     @property
@@ -133,15 +130,6 @@ class CaldavServer:
         listening = ["-l", "127.0.0.1", "-p", str(self.port)]
         principal = ["--current-user-principal", f"/{USER}/", "--defaults"]
         return [self._program, "-d", str(self.folder / "data"), *listening, *principal]
-
-
-def _program(name: str) -> str:
-    program = shutil.which(name, path=os.pathsep.join([str(ENVIRONMENT), os.environ["PATH"]]))
-    if program is None:
-        if os.environ.get("CI") == "true":
-            pytest.fail(f"{name} is not installed, and CI must not skip its tests")
-        pytest.skip(f"{name} is not installed: see tests/servers/caldav/requirements.lock")
-    return program
 
 
 @contextmanager

@@ -10,25 +10,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
 
-import pytest
 from ports import free_port
-
-
-def program(name: str, *folders: str) -> str:
-    """Return the path of a server's program; skip where it is not installed, but not in CI."""
-    program = shutil.which(name, path=os.pathsep.join([os.environ.get("PATH", ""), *folders]))
-    if program is None:
-        leave_out(f"{name} is not installed")
-    return program
-
-
-def leave_out(reason: str) -> NoReturn:
-    """Skip a test whose server cannot run here; in CI it fails."""
-    if os.environ.get("CI") == "true":
-        pytest.fail(f"{reason}; CI must not skip its tests")
-    pytest.skip(reason)
+from programs import program
 
 
 def wait_for(port: int, seconds: float = 60) -> None:
@@ -155,9 +139,8 @@ class PostgresServer:
             os.kill(pid, number)
 
     def _begin(self, name: str, *arguments: str) -> subprocess.Popen[bytes]:
-        folders = [str(folder) for folder in Path("/usr/lib/postgresql").glob("*/bin")]
         return subprocess.Popen(
-            [program(name, *folders), *arguments],
+            [program(name), *arguments],
             user=self.user,
             cwd="/",
             stdin=subprocess.DEVNULL,
@@ -194,7 +177,7 @@ def pgbouncer(postgres: PostgresServer, *, database: str, user: str) -> Iterator
             for path in (folder, users, config):
                 shutil.chown(path, postgres.user)
         process = subprocess.Popen(
-            [program("pgbouncer", "/usr/sbin"), "-q", str(config)],
+            [program("pgbouncer"), "-q", str(config)],
             user=postgres.user,
             cwd="/",
             stdout=subprocess.DEVNULL,

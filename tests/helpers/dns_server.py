@@ -13,15 +13,16 @@ import threading
 from contextlib import contextmanager
 from pathlib import Path
 
-from database_servers import program, wait_for
+from database_servers import wait_for
 from ports import free_port
+from programs import program
 
 
 class DnsServer:
     """A running server; *records* are settings of dnsmasq, such as `srv-host=…`."""
 
     def __init__(self, folder: Path, records: list[str]) -> None:
-        self._program = program("dnsmasq", "/usr/sbin")
+        self._program = program("dnsmasq")
         self.port = free_port()
         settings = [
             f"port={self.port}",

@@ -12,8 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from certificates import certificate
-from database_servers import leave_out, wait_until_closed
+from database_servers import wait_until_closed
 from ports import free_port
+from programs import require
 
 from gateway.demo.own_servers import dovecot as own_dovecot
 from gateway.demo.own_servers.processes import as_ordinary_user
@@ -91,8 +92,7 @@ class Dovecot:
         users: Sequence[str] = USERS,
     ) -> None:
         """*introspection_url* tells whose an access token is; "": no logins by token."""
-        if (reason := own_dovecot.missing()) is not None:
-            leave_out(reason)
+        require(own_dovecot)
         self.folder = folder
         self.port, self.tls_port = free_port(), free_port()
         self.certificate = folder / "tls.pem"

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from database_servers import program
 from preloaded_clock import clock_library, clock_variables
+from programs import program
 
 
 def faked_clock(offset: str | None = None, file: Path | None = None) -> dict[str, str]:

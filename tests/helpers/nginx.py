@@ -3,7 +3,6 @@
 import datetime as dt
 import ipaddress
 import os
-import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,9 +16,9 @@ from cryptography.x509.oid import NameOID
 from database_servers import wait_for
 from paths import REPOSITORY
 from ports import free_port
+from programs import program
 
 CONFIG = REPOSITORY / "deploy/nginx.conf"
-NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin") or ""
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,15 @@ def running(folder: Path, ports: tuple[int, int]) -> Iterator[Proxy]:
     (folder / "nginx.conf").write_text(
         configuration(folder, secure=secure, plain=plain, ports=ports)
     )
-    command = [NGINX, "-p", str(folder), "-c", str(folder / "nginx.conf"), "-e", "stderr"]
+    command = [
+        program("nginx"),
+        "-p",
+        str(folder),
+        "-c",
+        str(folder / "nginx.conf"),
+        "-e",
+        "stderr",
+    ]
     globals_ = "daemon off;" + (" user root;" if os.geteuid() == 0 else "")
     subprocess.run([*command, "-t", "-g", globals_], check=True, capture_output=True, text=True)
     with (folder / "log").open("wb") as log:

@@ -19,9 +19,9 @@ from pathlib import Path
 from types import MappingProxyType
 from uuid import uuid4
 
-from database_servers import leave_out
 from dovecot import DOMAIN, Dovecot
 from ports import free_port
+from programs import program, require
 
 from gateway.demo.own_servers import postfix as own_postfix
 
@@ -81,8 +81,8 @@ class Postfix:
         aliases: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """*aliases*: further addresses of the users, by the address."""
-        if (reason := own_postfix.missing()) is not None:
-            leave_out(reason)
+        program("postfix")
+        require(own_postfix)
         self.folder = folder
         self.port, self.tls_port, self.open_port = free_port(), free_port(), free_port()
         own_postfix.write_configuration(

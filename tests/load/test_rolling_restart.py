@@ -17,8 +17,9 @@ import httpx
 import nginx
 import pytest
 from gateway_processes import ADMIN, MESSAGES, prepare, serving, tell, upstreams
+from programs import program
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(not nginx.NGINX, reason="needs nginx")]
+pytestmark = pytest.mark.slow
 ROLLS = int(os.environ.get("ROLLS", "1"))
 RATE = int(os.environ.get("RATE", "100"))
 DRAIN = "1"
@@ -28,6 +29,7 @@ READ = {"query": "{ emails(limit: 1) { emails { id } } }"}
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """Two gateways over one store behind nginx, and a token."""
+    program("nginx")  # before the gateways start
     folder = tmp_path_factory.mktemp("site")
     with ExitStack() as stack:
         upstream = stack.enter_context(upstreams(folder, latency=0.001))

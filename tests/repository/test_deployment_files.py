@@ -9,6 +9,7 @@ import nginx
 import pytest
 import yaml
 from paths import REPOSITORY
+from programs import program
 
 from gateway.settings import Settings
 
@@ -212,7 +213,6 @@ def test_systemd_accepts_the_unit(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not nginx.NGINX, reason="needs nginx")
 def test_nginx_accepts_the_file_of_the_profile(tmp_path):
     nginx.write_certificate(tmp_path)
     text = nginx.configuration(tmp_path, secure=8443, plain=8080, ports=(8001, 8002))
@@ -226,7 +226,7 @@ def test_nginx_accepts_the_file_of_the_profile(tmp_path):
     (tmp_path / "nginx.conf").write_text(text.replace("gateway:8000", "127.0.0.1:8000"))
 
     subprocess.run(
-        [nginx.NGINX, "-t", "-p", tmp_path, "-c", tmp_path / "nginx.conf", "-e", "stderr"],
+        [program("nginx"), "-t", "-p", tmp_path, "-c", tmp_path / "nginx.conf", "-e", "stderr"],
         check=True,
         capture_output=True,
     )

@@ -2,15 +2,12 @@
 
 import asyncio
 import logging
-import os
-import secrets
-import socket
 
 import pytest
 import pytest_asyncio
 from decision_rows import decision_row
+from machines_postgres import empty_database
 from sqlalchemy import text
-from sqlalchemy.ext.asyncio import create_async_engine
 
 from gateway.audit import heads, reading
 from gateway.audit.chain import DAY_MS
@@ -27,14 +24,6 @@ from policy.refusals import InvalidInput
 KEYS = Keyring(["a secret key of the tests"])
 NEWER = Keyring(["a newer secret key", "a secret key of the tests"])
 NOON = 20_000 * DAY_MS + DAY_MS // 2
-POSTGRES = os.environ.get("AGW_TEST_POSTGRES", "postgresql+asyncpg://postgres@127.0.0.1:5432")
-
-
-async def sql(statement):
-    engine = create_async_engine(f"{POSTGRES}/postgres", isolation_level="AUTOCOMMIT")
-    async with engine.connect() as connection:
-        await connection.execute(text(statement))
-    await engine.dispose()
 
 
 @pytest_asyncio.fixture
@@ -45,18 +34,11 @@ async def database(request, store):
         yield opened
         await opened.close()
         return
-    host, _, port = POSTGRES.rpartition("@")[2].partition(":")
-    try:
-        socket.create_connection((host, int(port)), 2).close()
-    except OSError:
-        pytest.skip("no PostgreSQL answers")
-    name = f"agw_heads_{secrets.token_hex(6)}"
-    await sql(f"CREATE DATABASE {name}")
-    opened = Database.open(f"{POSTGRES}/{name}")
-    await opened.migrate()
-    yield opened
-    await opened.close()
-    await sql(f"DROP DATABASE {name} WITH (FORCE)")
+    async with empty_database() as url:
+        opened = Database.open(url)
+        await opened.migrate()
+        yield opened
+        await opened.close()
 
 
 both = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)

@@ -3,13 +3,11 @@
 import asyncio
 import json
 import os
-import secrets
 
+import machines_postgres
 import pytest
 import typer
 from pydantic_settings.sources import EnvSettingsSource, PydanticBaseEnvSettingsSource
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import create_async_engine
 from typer import testing
 
 from gateway.cli.main import app
@@ -17,31 +15,15 @@ from gateway.settings import Settings
 from gateway.store.database import Database
 from gateway.store.tables import OperatorResource
 
-SERVER = os.environ.get("AGW_TEST_POSTGRES", "postgresql+asyncpg://postgres@127.0.0.1:5432")
 KEY = "k" * 20
-
-
-async def _sql(statement):
-    engine = create_async_engine(f"{SERVER}/postgres", isolation_level="AUTOCOMMIT")
-    try:
-        async with engine.connect() as connection:
-            await connection.execute(text(statement))
-    finally:
-        await engine.dispose()
 
 
 @pytest.fixture
 def postgres():
     """The URL of an empty database, which goes away with the test."""
-    name = f"agw_cli_{secrets.token_hex(6)}"
-    try:
-        asyncio.run(_sql(f"CREATE DATABASE {name}"))
-    except OSError:
-        if os.environ.get("CI") == "true":
-            pytest.fail("no PostgreSQL answers, and CI must not skip its tests")
-        pytest.skip("no PostgreSQL answers")
-    yield f"{SERVER}/{name}"
-    asyncio.run(_sql(f"DROP DATABASE {name} WITH (FORCE)"))
+    url = asyncio.run(machines_postgres.create())
+    yield url
+    asyncio.run(machines_postgres.drop(url))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -10,10 +10,9 @@ import urllib.request
 from urllib.parse import urlsplit
 
 import pytest
-from caldav_servers import ENVIRONMENT
-from database_servers import program
+from programs import CALENDAR_SERVERS, program, require
 
-from gateway.demo.own_servers import dovecot, processes, servers
+from gateway.demo.own_servers import dovecot, postfix, processes, servers
 from gateway.errors import CommandError
 
 JONAS = "jonas@workshop.harbourlight.example"
@@ -35,7 +34,7 @@ def demo(tmp_path):
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             cwd=tmp_path,
-            env={**os.environ, "PATH": f"{ENVIRONMENT}{os.pathsep}{os.environ['PATH']}"},
+            env={**os.environ, "PATH": f"{CALENDAR_SERVERS}{os.pathsep}{os.environ['PATH']}"},
         )
         running.append(process)
         for _ in range(600):
@@ -75,9 +74,9 @@ def listens(url):
 
 @pytest.mark.slow
 def test_the_demo_has_a_mailbox_and_calendars_on_own_servers(demo):
-    program("dovecot", "/usr/sbin")
-    program("postfix", "/usr/sbin")
-    program("radicale", str(ENVIRONMENT))
+    program("postfix")
+    program("radicale")
+    require(dovecot, postfix)
     process, described = demo("--own-server")
     own = described["ownServers"]
 

@@ -1,9 +1,6 @@
 """The same store on PostgreSQL: migrations, tokens, revocation, the ledger, the management API."""
 
 import asyncio
-import os
-import secrets
-import socket
 
 import httpx
 import pytest
@@ -12,8 +9,8 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from database_servers import postgres_server
+from machines_postgres import empty_database
 from sqlalchemy import inspect, text
-from sqlalchemy.ext.asyncio import create_async_engine
 
 from gateway.app import assemble
 from gateway.audit.chain import DAY_MS, Fault
@@ -34,38 +31,15 @@ from rest_compat.responses import RestResponse
 
 pytestmark = pytest.mark.slow
 
-SERVER = os.environ.get("AGW_TEST_POSTGRES", "postgresql+asyncpg://postgres@127.0.0.1:5432")
 ADMIN = {"Authorization": "Bearer the-admin-token-of-the-tests"}
 TOKEN = "/api/access/token"
 
 
-@pytest.fixture(scope="session")
-def server():
-    """Return the URL of the machine's server, without a database."""
-    host, _, port = SERVER.rpartition("@")[2].partition(":")
-    try:
-        socket.create_connection((host, int(port)), 2).close()
-    except OSError:
-        if os.environ.get("CI") == "true":
-            pytest.fail("no PostgreSQL answers, and CI must not skip its tests")
-        pytest.skip("no PostgreSQL answers")
-    return SERVER
-
-
-async def sql(server, statement):
-    engine = create_async_engine(f"{server}/postgres", isolation_level="AUTOCOMMIT")
-    async with engine.connect() as connection:
-        await connection.execute(text(statement))
-    await engine.dispose()
-
-
-@pytest_asyncio.fixture
-async def url(server):
-    """Return the URL of a new database, which goes away with the test."""
-    name = f"agw_test_{secrets.token_hex(6)}"
-    await sql(server, f"CREATE DATABASE {name}")
-    yield f"{server}/{name}"
-    await sql(server, f"DROP DATABASE {name} WITH (FORCE)")
+@pytest.fixture
+async def url():
+    """The URL of an empty database, which goes away with the test."""
+    async with empty_database() as made:
+        yield made
 
 
 @pytest_asyncio.fixture

@@ -124,7 +124,8 @@ def missing() -> str | None:
         return f"Dovecot is not installed (package {PACKAGE})."
     shown = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)  # noqa: S603 - a program of this machine
     if not shown.stdout.startswith(_VERSION):
-        return f"These are the settings of Dovecot {_VERSION}x, and another version is installed."
+        other = shown.stdout.strip() or "of another version"
+        return f"Dovecot {other} is installed; the settings are those of Dovecot {_VERSION}x."
     return None
 
 
