@@ -33,9 +33,19 @@ def parse(header: str, decode: Callable[[str], str]) -> list[tuple[str, str]]:
     Return (display name, address) of each mailbox of a header, in order.
 
     What stands in angle brackets is the address, whatever stands before it; without them an entry
-    without @ is none. *decode* decodes the encoded words of a name.
+    without @ is none, but a part of the next name, which holds a comma. *decode* decodes the
+    encoded words of a name.
     """
-    mailboxes = [box for entry in _entries(header) if (box := _mailbox(entry, decode))]
+    mailboxes, names = [], list[str]()
+    for entry in _entries(header):
+        mailbox = _mailbox(entry, decode)
+        if mailbox is None:
+            names = [*names, decode(_join(entry.phrase))] if _join(entry.phrase) else []
+            continue
+        name, address = mailbox
+        is_rest = names and name and entry.address is not None
+        mailboxes.append((", ".join((*names, name)), address) if is_rest else mailbox)
+        names = []
     if not mailboxes and "=?" in header and (decoded := decode(header)) != header:
         return parse(decoded, lambda text: text)  # a whole mailbox in encoded words
     return mailboxes

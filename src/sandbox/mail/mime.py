@@ -28,6 +28,8 @@ _WORDS = re.compile(
     r"=\?([^?*\s]{1,80})(?:\*[^?\s]*)?\?[bBqQ]\?[^?]*\?="
     r"(?:[ \t]+=\?(?i:\1)(?:\*[^?\s]*)?\?[bBqQ]\?[^?]*\?=)*(?:[ \t]+(?==\?[^?\s]+\?[bBqQ]\?))?"
 )
+_INNER_PADDING = re.compile(r"=\s*[A-Za-z0-9+/]")
+_BLOCK = re.compile(r"[^=]+")
 _CHARSET = re.compile(r"""charset\s*=\s*["']*([\w:.-]+)""", re.IGNORECASE)
 _FOLD = re.compile(r"\r?\n[ \t]*")
 _HEADERS = BytesHeaderParser(policy=policy.compat32)
@@ -226,6 +228,10 @@ def _part(message: Message, path: str, depth: int) -> Part:
         else []
     )
     content_type = message.get_content_type().split()[0]  # a semicolon may be missing
+    if content_type == "message/rfc822" and len(children) == 1 and _is_base64(message):
+        # RFC 2046, 5.2.1 forbids it; the parser takes the encoded text for the message's body.
+        encoded = str(children[0].get_payload())
+        children = [message_from_bytes(_word_bytes("b", encoded), policy=policy.compat32)]
     if children and depth == _MAX_DEPTH:
         content_type, children, data = "application/octet-stream", [], _to_bytes(message)
     elif content_type.startswith("message/") and children:
@@ -283,9 +289,16 @@ def _replace_surrogates(text: str) -> str:
 def _payload(message: Message) -> bytes:
     try:
         data = message.get_payload(decode=True)
+        encoded = str(message.get_payload()) if _is_base64(message) else ""
+        if _INNER_PADDING.search(encoded):
+            data = b"".join(_word_bytes("b", block) for block in _BLOCK.findall(encoded))
     except (ValueError, LookupError):
         data = None
     return data if isinstance(data, bytes) else str(message.get_payload() or "").encode()
+
+
+def _is_base64(message: Message) -> bool:
+    return str(message.get("Content-Transfer-Encoding", "")).strip().lower() == "base64"
 
 
 def _charset(message: Message) -> str | None:

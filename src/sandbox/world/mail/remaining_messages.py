@@ -14,13 +14,18 @@ from sandbox.world.mail.deliveries import new_mail
 from sandbox.world.mail.edge_case_bodies import BODY_CASES
 from sandbox.world.mail.edge_case_charsets import CHARSET_CASES
 from sandbox.world.mail.edge_case_headers import HEADER_CASES, EdgeCase
-from sandbox.world.mail.texts import load_scripts, phrases
+from sandbox.world.mail.texts import load_scripts, odd_mails, phrases
 from sandbox.world.people import PEOPLE, STUDIO_ACCOUNT, YARD_ACCOUNT, Person
+
+_ODD_DAYS = 180  # the newest odd mail is so old, so that first pages show ordinary mail
+_ODD_RECIPIENT = b"me@odd.example"
+_ODD_DOMAIN = b"@odd.example>"
 
 
 def remaining_mails(account: DemoAccount) -> Iterator[NewMail]:
     """Yield the mail of no conversation and no series, in no order."""
     yield from _edge_cases(account)
+    yield from _odd_mails(account)
     yield from _same_second(account)
     yield from _self_sent(account)
     yield _sent_to_both(account)
@@ -37,6 +42,14 @@ def _edge_cases(account: DemoAccount) -> Iterator[NewMail]:
         raw = make(EdgeCase(address=account.address, at=at, seed=make.__name__))
         labels = ("Odd & Ends/Old Programs",) if number % 9 == 4 else ()
         yield new_mail(raw, at, labels=labels, read=number % 11 != 3)
+
+
+def _odd_mails(account: DemoAccount) -> Iterator[NewMail]:
+    for number, (name, raw) in enumerate(odd_mails().items()):
+        at = account.moment(_ODD_DAYS + number * 4, hour=5, seed=name, zone="UTC")
+        raw_to_account = raw.replace(_ODD_RECIPIENT, account.address.encode())
+        own_ids = raw_to_account.replace(_ODD_DOMAIN, f"@{account.mailbox}.example>".encode())
+        yield new_mail(own_ids, at)
 
 
 def _same_second(account: DemoAccount) -> Iterator[NewMail]:

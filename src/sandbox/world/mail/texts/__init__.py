@@ -2,10 +2,12 @@
 Prose of the world, in text files beside this module, and its readers.
 
     *_calendar.txt   meetings, in the format of `sandbox.world.calendar.calendars`
+    odd_mails.mbox   messages as real senders write them, in forms that are easily read wrong
     phrases.txt      phrases by heading, one per line
     *.txt            conversations, in the format of `conversation_scripts`
 """
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
@@ -28,6 +30,16 @@ def phrases() -> Mapping[str, tuple[str, ...]]:
         heading, *lines = chunk.strip().split("\n")
         by_heading[heading] = tuple(lines)
     return MappingProxyType(by_heading)
+
+
+@cache
+def odd_mails() -> Mapping[str, bytes]:
+    """Return the messages of ``odd_mails.mbox``, with lines that end in CRLF, by name."""
+    data = files(__name__).joinpath("odd_mails.mbox").read_bytes()
+    messages = re.split(rb"(?m)^From ([a-z0-9-]+)@\S+ .*\n", data)[1:]
+    names = (name.decode() for name in messages[::2])
+    raws = (raw.removesuffix(b"\n").replace(b"\n", b"\r\n") for raw in messages[1::2])
+    return MappingProxyType(dict(zip(names, raws, strict=True)))
 
 
 def read_text(name: str) -> str:
