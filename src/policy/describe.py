@@ -63,6 +63,10 @@ _COUNTS_HIDDEN_HITS = (
     "`total` of a search counts content that this token may not see, and so reveals its words. "
     "With collabSearchTotals `visible` it does not."
 )
+_DOES_NOTHING = (
+    "This token can do nothing: its settings enable no surface. A preset, or the settings of the "
+    "surfaces, enable some."
+)
 
 
 @lru_cache(maxsize=4096)  # equal grants have equal sentences
@@ -110,13 +114,17 @@ _SURFACES: Mapping[str, vocabulary.Surface] = MappingProxyType(
 
 
 def warnings(grant: Grant, *, has_block_rules: bool) -> list[str]:
-    """Return sentences about what *grant* reveals although masks or rules hide it; mostly none."""
+    """Return sentences about what *grant* reveals though it is hidden, and of a useless grant."""
     sentences: list[str] = []
-    if grant.email_enabled and grant.email_operations:
+    uses_email = grant.email_enabled and grant.email_operations
+    uses_collab = grant.collab_enabled and grant.collab_operations
+    if not (uses_email or grant.calendar_enabled or grant.task_operations or uses_collab):
+        sentences.append(_DOES_NOTHING)
+    if uses_email:
         sentences += _telling("email", grant.visible_email_fields)
     if grant.calendar_enabled and _shows_events(grant):
         sentences += _telling("event", grant.visible_calendar_fields)
-    if grant.collab_enabled and grant.collab_operations:
+    if uses_collab:
         sentences += _telling("collab", grant.visible_collab_fields)
     is_restricted = has_block_rules or not grant.collab_allow_all
     counts_hidden_hits = (

@@ -200,15 +200,17 @@ class EffectiveOperations(TypedDict):
 
 
 def effective_operations(settings: Mapping[str, object]) -> EffectiveOperations:
-    """Expand the composites of *settings*, for display."""
+    """Expand the composites of *settings*, for display; a surface that is off has none."""
     grant = Grant.read(settings)
     return {
         "effectiveEmailOperations": [
-            op for op in vocabulary.EmailOp if op in grant.email_operations
+            op for op in vocabulary.EmailOp if grant.email_enabled and op in grant.email_operations
         ],
         "effectiveTaskOperations": [op for op in vocabulary.TaskOp if op in grant.task_operations],
         "effectiveCollabOperations": [
-            op for op in vocabulary.CollabOp if op in grant.collab_operations
+            op
+            for op in vocabulary.CollabOp
+            if grant.collab_enabled and op in grant.collab_operations
         ],
     }
 

@@ -4,7 +4,11 @@ from graph.execution.plan.executor import PlannedExecutor
 
 
 async def test_a_token_reads_its_own_settings(ask, world):
-    world.settings = {"allowedEmailOperations": ["all"], "allowedTaskOperations": ["view_items"]}
+    world.settings = {
+        "emailAccessEnabled": True,
+        "allowedEmailOperations": ["all"],
+        "allowedTaskOperations": ["view_items"],
+    }
 
     status, body = await ask("""{ accessToken {
         id name expiresAt settings
@@ -16,9 +20,9 @@ async def test_a_token_reads_its_own_settings(ask, world):
     token = body["data"]["accessToken"]
     settings = token.pop("settings")
     assert settings["allowedEmailOperations"] == ["all"]
-    assert settings["emailAccessEnabled"] is False
+    assert settings["collabAccessEnabled"] is False
     assert len(token.pop("effectiveEmailOperations")) == 9
-    assert len(token.pop("effectiveCollabOperations")) == 9
+    assert token.pop("effectiveCollabOperations") == []
     assert token == {
         "id": 7,
         "name": "robot",

@@ -44,7 +44,15 @@ WRITES: dict[str, tuple[str, str, Any]] = {
     "deleteTaskItem": ("DELETE", ITEM, None),
     "deleteEmail": ("DELETE", MESSAGE, None),
 }
-_READING_POSTS = ("$batch", "/batch/gmail/v1", "/token", "/extractSensitivityLabels")
+_READING_POSTS = (
+    "$batch",
+    "/batch/gmail/v1",
+    "/batch/calendar/v3",
+    "/freeBusy",
+    "/search/query",
+    "/token",
+    "/extractSensitivityLabels",
+)
 
 
 def filled(whole: WholeWorld, value: Any) -> Any:

@@ -48,13 +48,16 @@ def test_duplicates_are_dropped_and_order_is_kept():
 def test_composites_are_expanded_for_decisions_and_for_display():
     stored = validate(
         {
+            "emailAccessEnabled": True,
+            "collabAccessEnabled": True,
             "allowedEmailOperations": ["all"],
             "allowedTaskOperations": ["read_only", "add_comments"],
             "allowedCollabOperations": ["edit_file", "write_list", "write_file"],
         }
     )
 
-    assert effective_operations(stored) == {
+    shown = effective_operations(stored)
+    assert shown == {
         "effectiveEmailOperations": [op.value for op in EmailOp],
         "effectiveTaskOperations": ["view_boards", "view_items", "view_comments", "add_comments"],
         "effectiveCollabOperations": [
@@ -65,6 +68,12 @@ def test_composites_are_expanded_for_decisions_and_for_display():
             "write_list_item",
             "delete_list_item",
         ],
+    }
+    off = {**stored, "emailAccessEnabled": False, "collabAccessEnabled": False}
+    assert effective_operations(off) == {
+        "effectiveEmailOperations": [],
+        "effectiveTaskOperations": shown["effectiveTaskOperations"],
+        "effectiveCollabOperations": [],
     }
 
 

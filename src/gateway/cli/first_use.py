@@ -9,7 +9,7 @@ import os
 import shlex
 from pathlib import Path
 
-from sqlmodel import select
+from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway.errors import CommandError
@@ -17,10 +17,11 @@ from gateway.operations import operators, resources, tokens
 from gateway.operations.validation import validated
 from gateway.secrets.keyring import new_secret
 from gateway.settings import Settings
-from gateway.store.tables import AccessToken, Operator, OperatorResource
+from gateway.store.tables import AccessToken, Operator, OperatorResource, Resource
 
 ENVIRONMENT = "environment"
 _RESOURCE = "main"
+_MAX_CHOICES = 10  # that a message names
 # All that the connected accounts can do; `token change` narrows it.
 _SETTINGS = {
     "emailAccessEnabled": True,
@@ -86,25 +87,34 @@ async def only_owner(
     Return an operator and one of their resources: the named ones, else the only ones.
 
     Raises:
-        CommandError: There is none, or there are several.
+        CommandError: There is none, or there are several; the message names the choices.
     """
     if operator and resource is not None:
         return operator, resource
-    columns = (OperatorResource.operator_id, OperatorResource.resource_id)
+    query = (
+        select(Operator, Resource)
+        .where(col(OperatorResource.operator_id) == Operator.id)
+        .where(col(OperatorResource.resource_id) == Resource.id)
+        .order_by(col(Resource.id), col(Operator.email))
+    )
+    linked = (await session.exec(query)).all()
     fitting = [
-        (operator_id, resource_id)
-        for operator_id, resource_id in (await session.exec(select(*columns))).all()
-        if operator in {"", operator_id} and resource in {None, resource_id}
+        (owner.id, shared.id or 0)
+        for owner, shared in linked
+        if operator in {"", owner.id} and resource in {None, shared.id}
     ]
-    if not fitting:
+    if len(fitting) == 1:
+        return fitting[0]
+    if not linked:
         raise CommandError(
             "There is no operator with a resource: add them, or let --init make them."
         )
-    if len(fitting) > 1:
-        raise CommandError(
-            "There are several operators or resources: name them by --operator and --resource."
-        )
-    return fitting[0]
+    obstacle = "There are several operators or resources" if fitting else "None fits"
+    choices = "".join(
+        f"\n  --operator {owner.id} --resource {shared.id}  ({owner.email}, {shared.name})"
+        for owner, shared in linked[:_MAX_CHOICES]
+    )
+    raise CommandError(f"{obstacle}: name them by --operator and --resource:{choices}")
 
 
 def _read(file: Path) -> dict[str, str]:

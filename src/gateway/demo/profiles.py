@@ -4,22 +4,10 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from gateway.http.sandbox_mount import DemoToken
+from policy.presets import PRESETS, Preset
 from policy.vocabulary import CalendarField, CollabField, EmailField, TaskField
 
-_ALL_ON: Mapping[str, object] = MappingProxyType(
-    {
-        "emailAccessEnabled": True,
-        "allowedEmailOperations": ["all"],
-        "calendarAccessEnabled": True,
-        "calendarAccessLevel": "full_access",
-        "allowedTaskOperations": ["all"],
-        "collabAccessEnabled": True,
-        "allowedCollabOperations": ["all"],
-        "collabAllowAllDefault": True,
-    }
-)
-
-
+_ALL_ON = PRESETS[Preset.FULL].settings
 PARTNER = "partner"  # the profile of the second operator's token
 
 
@@ -29,16 +17,9 @@ def _all_but(words: Sequence[str], *hidden: str) -> list[str]:
 
 def profiles() -> Mapping[str, Mapping[str, object]]:
     """Return the settings of each of the demo's tokens."""
-    reads = ["read_only"]
     return {
         "full": {**_ALL_ON, "allowChildren": True},
-        "reader": {
-            **_ALL_ON,
-            "allowedEmailOperations": reads,
-            "calendarAccessLevel": "view_only",
-            "allowedTaskOperations": reads,
-            "allowedCollabOperations": reads,
-        },
+        "reader": PRESETS[Preset.READER].settings,
         "masked": {
             **_ALL_ON,
             "visibleEmailFields": _all_but(

@@ -18,6 +18,7 @@ from gateway.operations.validation import invalid
 from gateway.store import timestamps
 from gateway.store.tables import AccessToken, CollabRule, Operator
 from policy import grants
+from policy.presets import PRESETS, Preset
 from policy.vocabulary import RuleAction
 
 ResourceIds = Annotated[list[RowId], Field(min_length=1, max_length=1000)]
@@ -29,6 +30,7 @@ class NewToken(Input):
     operator_id: str
     resource_ids: ResourceIds
     expires_at: FutureTime | None = None
+    preset: Annotated[Preset, Field(strict=False)] | None = None
     settings: dict[str, Any] = Field(default_factory=dict)
 
 
@@ -52,8 +54,9 @@ async def create(session: AsyncSession, new: NewToken) -> views.MintedAccessToke
         UnknownReference: The operator or a resource does not exist.
         NotLinked: The operator is not linked to a resource.
     """
+    preset = PRESETS[new.preset].settings if new.preset else {}
     # Off the event loop: a thousand international domains take a fifth of a second.
-    settings = await asyncio.to_thread(grants.validate, new.settings)
+    settings = await asyncio.to_thread(grants.validate, {**preset, **new.settings})
     await rows.lock_reference(session, Operator, new.operator_id, field="operatorId")
     await _lock_resources(session, new.operator_id, new.resource_ids)
     token, text = await tokens.create(

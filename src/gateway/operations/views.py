@@ -171,15 +171,19 @@ class ManagedAccessToken(TypedDict):
         TokenSettings, "What the token may do; a child token, as far as its ancestors may."
     ]
     effectiveEmailOperations: Annotated[
-        list[EmailWord], "`allowedEmailOperations` without shorthands."
+        list[EmailWord],
+        "`allowedEmailOperations` without shorthands; empty when the surface is off.",
     ]
     effectiveTaskOperations: Annotated[
         list[TaskWord], "`allowedTaskOperations` without shorthands."
     ]
     effectiveCollabOperations: Annotated[
-        list[CollabWord], "`allowedCollabOperations` without shorthands."
+        list[CollabWord],
+        "`allowedCollabOperations` without shorthands; empty when the surface is off.",
     ]
-    warnings: Annotated[list[str], "Settings that reveal more than they seem to; usually empty."]
+    warnings: Annotated[
+        list[str], "Settings that reveal more than they seem to, or allow nothing; usually empty."
+    ]
 
 
 class MintedAccessToken(ManagedAccessToken):

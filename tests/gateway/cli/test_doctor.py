@@ -271,14 +271,16 @@ def test_connections_are_counted_by_status(people, checks):
     assert "providers" not in outcomes
 
 
-def test_tokens_whose_searches_count_hidden_content_are_named(people, checks):
-    for digest, settings in enumerate(({}, {"collabAccessEnabled": True})):
+def test_tokens_that_reveal_hidden_content_or_can_do_nothing_are_named(people, checks):
+    for digest, settings in enumerate(
+        ({}, {"collabAccessEnabled": True}, {"emailAccessEnabled": True})
+    ):
         token = {"name": "t", "key_id": "k", "operator_id": "o", "created_at": 0}
         people.add(AccessToken(**token, digest=bytes([digest]), settings=settings))
     assert checks("--offline")[1]["tokens"] == (
         "warn",
-        "2 reveal what rules hide",
-        "`access-gateway token show ID` shows what, and the setting that prevents it.",
+        "1, 2 reveal what they hide, or can do nothing",
+        "`access-gateway token show ID` shows why, and the setting that changes it.",
     )
 
 

@@ -2,6 +2,9 @@
 
 import pytest
 
+from policy.presets import Preset
+from policy.vocabulary import RuleType
+
 
 @pytest.mark.parametrize("line", ["demo", "token create", "connection add", "sandbox import"])
 def test_the_help_shows_no_types_of_python(run, line):
@@ -35,3 +38,13 @@ def test_wrong_usage_is_one_line(run, line, message):
     done = run(*line.split())
 
     assert (done.exit_code, done.stdout, done.stderr) == (2, "", message)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"), [("token create", Preset), ("rule add", RuleType)], ids=["presets", "rules"]
+)
+def test_the_help_lists_every_word(run, line, words):
+    shown = run(*line.split(), "--help", env={"TERMINAL_WIDTH": "400"}).stdout
+
+    *first, last = words
+    assert f"{', '.join(first)} or {last}" in " ".join(shown.split())

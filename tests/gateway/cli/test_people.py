@@ -85,3 +85,73 @@ def test_a_token_ends_after_a_period(run, deployed):
     assert before - timedelta(seconds=1) <= ends <= datetime.now(UTC)
     changed = read_json(run("token", "change", made["id"], "--expires", "never", "--json"))
     assert changed["expiresAt"] is None
+
+
+def created(run, *words):
+    """Return what `token create` made, and what it said."""
+    done = run("token", "create", "t", *words, "--json")
+    assert done.exit_code == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_token_of_a_preset_belongs_to_the_only_operator(run, deployed):
+    ada = run("operator", "add", "ada@example.org", "Ada").stdout.strip()
+    run("resource", "add", "main", "--operator", ada)
+
+    made = created(run, "--preset", "calendar-busy", "--settings", '{"timeframePastDays": 0}')
+
+    assert (made["operatorId"], made["resourceIds"]) == (ada, [1])
+    changed = {
+        "calendarAccessEnabled": True,
+        "calendarAccessLevel": "free_busy_only",
+        "timeframePastDays": 0,
+    }
+    assert made["settings"] == {**made["settings"], **changed}
+    assert made["warnings"] == []
+    assert made["effectiveEmailOperations"] == []
+    assert "Warning" not in run("token", "create", "t", "--preset", "reader").stderr
+
+
+def test_a_token_that_can_do_nothing_says_so(run, deployed):
+    ada = run("operator", "add", "ada@example.org", "Ada").stdout.strip()
+    run("resource", "add", "main", "--operator", ada)
+
+    useless = "This token can do nothing: its settings enable no surface."
+    assert f"Warning: {useless}" in run("token", "create", "t").stderr
+    assert useless in run("token", "show", 1).stdout
+    assert "effectiveEmailOperations: []" in run("token", "show", 1).stdout
+
+
+def test_several_operators_and_resources_are_named_as_choices(run, deployed):
+    assert "There is no operator with a resource" in run("token", "create", "t").stderr
+    ada = run("operator", "add", "ada@example.org", "Ada").stdout.strip()
+    bo = run("operator", "add", "bo@example.org", "Bo").stdout.strip()
+    run("resource", "add", "main", "--operator", ada)
+    run("resource", "add", "shared", "--operator", ada, "--operator", bo)
+    choices = (
+        f"  --operator {ada} --resource 1  (ada@example.org, main)\n"
+        f"  --operator {ada} --resource 2  (ada@example.org, shared)\n"
+        f"  --operator {bo} --resource 2  (bo@example.org, shared)\n"
+    )
+    named = "name them by --operator and --resource:\n" + choices
+
+    for words in ((), ("--operator", ada), ("--resource", 2)):
+        refused = run("token", "create", "t", *words)
+        assert (refused.exit_code, refused.stdout) == (1, "")
+        assert refused.stderr == f"There are several operators or resources: {named}"
+    assert run("token", "create", "t", "--operator", "x").stderr == f"None fits: {named}"
+    assert run("token", "create", "t", "--operator", bo).exit_code == 0
+    assert run("token", "create", "t", "--resource", 1).exit_code == 0
+    both = created(run, "--operator", ada, "--resource", 1, "--resource", 2)
+    assert both["resourceIds"] == [1, 2]
+    assert len(json.loads(run("token", "list", "--json").stdout)) == 3
+
+
+def test_an_unknown_preset_is_refused_with_the_known_ones(run, deployed):
+    ada = run("operator", "add", "ada@example.org", "Ada").stdout.strip()
+    run("resource", "add", "main", "--operator", ada)
+
+    refused = run("token", "create", "t", "--preset", "reeder")
+
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert "preset: must be one of 'reader', 'drafts', 'sender'" in refused.stderr

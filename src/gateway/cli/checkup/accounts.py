@@ -86,13 +86,13 @@ async def connections(store: Database) -> Finding:
 
 
 async def access_tokens(store: Database) -> Finding:
-    """List the active tokens whose settings reveal more than they seem to."""
+    """List the active tokens whose settings reveal more than they seem to, or allow nothing."""
     async with store.reading() as session:
         active = await tokens.list_all(session, status=Status.ACTIVE)
-    revealing = [str(token["id"]) for token in active if token["warnings"]]
-    if revealing:
-        remedy = "`access-gateway token show ID` shows what, and the setting that prevents it."
-        return warn("tokens", f"{', '.join(revealing)} reveal what rules hide", remedy)
+    odd = [str(token["id"]) for token in active if token["warnings"]]
+    if odd:
+        remedy = "`access-gateway token show ID` shows why, and the setting that changes it."
+        return warn("tokens", f"{', '.join(odd)} reveal what they hide, or can do nothing", remedy)
     return ok("tokens", f"{len(active)} active")
 
 

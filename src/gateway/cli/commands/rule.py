@@ -36,7 +36,12 @@ def add(  # noqa: PLR0913, PLR0917 - each is an option of the command
     token_id: Token,
     action: Annotated[str, argument("allow or block.", "allow", "block")],
     rule_type: Annotated[
-        str, argument("file_id, folder, drive_id, site_id, …", "policy.vocabulary:RuleType")
+        str,
+        argument(
+            "file_id, folder, drive_id, site_id, list_id, list_item_id, mime_type, "
+            "sensitivity_label_id or content_type_id.",
+            "policy.vocabulary:RuleType",
+        ),
     ],
     pattern: Annotated[str, typer.Argument(help="A pattern, or an id of the API.")],
     description: Annotated[str | None, typer.Option(help="A description.")] = None,

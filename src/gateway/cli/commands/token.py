@@ -22,7 +22,7 @@ from policy.counts import counted
 if TYPE_CHECKING:
     from sqlmodel.ext.asyncio.session import AsyncSession
 
-    from gateway.operations.views import ManagedAccessToken
+    from gateway.operations.views import ManagedAccessToken, MintedAccessToken
 
 app = typer.Typer(help="Access tokens.", no_args_is_help=True)
 Id = Annotated[int, typer.Argument(help="The token's id.")]
@@ -45,8 +45,18 @@ _COLUMNS_OF_TREE = {name: _COLUMNS[name] for name in ("id", "name", "keyId", "st
 @app.command("create")
 def create(  # noqa: PLR0913, PLR0917 - each is an option of the command
     name: Annotated[str, typer.Argument(help="A name for people, 1 to 100 characters.")],
-    operator: Annotated[str, typer.Option(help="The operator's id.")],
-    resource: Annotated[list[int], typer.Option(help="A resource's id; repeatable.")],
+    preset: Annotated[
+        str | None,
+        option(
+            "What it may do: reader, drafts, sender, calendar-busy, tasks, files-reader or full; "
+            "--settings change it.",
+            "policy.presets:Preset",
+        ),
+    ] = None,
+    operator: Annotated[str, typer.Option(help="The operator's id; the only one by default.")] = "",
+    resource: Annotated[
+        list[int] | None, typer.Option(help="A resource's id; repeatable; the only one by default.")
+    ] = None,
     expires: Annotated[
         str | None, typer.Option(help="When it ends: 30d, 12h, 2027-01-31 or 2027-01-31T12:00:00Z.")
     ] = None,
@@ -56,20 +66,25 @@ def create(  # noqa: PLR0913, PLR0917 - each is an option of the command
     as_json: AsJson = False,
 ) -> None:
     """Create a token. Its text is written to standard output, once."""
+    from gateway.cli.first_use import only_owner
     from gateway.cli.stores import write_store
     from gateway.operations import tokens
     from gateway.operations.validation import validated
 
-    members = {
-        "name": name,
-        "operatorId": operator,
-        "resourceIds": resource,
-        "expiresAt": end_time(expires),
-        "settings": json_object("settings", settings),
-    }
-    token = write_store(
-        lambda session: tokens.create(session, validated(tokens.NewToken, without_none(**members)))
+    members = without_none(
+        name=name,
+        expiresAt=end_time(expires),
+        preset=preset,
+        settings=json_object("settings", settings),
     )
+
+    async def create_token(session: "AsyncSession") -> "MintedAccessToken":
+        first = resource[0] if resource else None
+        members["operatorId"], only = await only_owner(session, operator, first)
+        members["resourceIds"] = resource or [only]
+        return await tokens.create(session, validated(tokens.NewToken, members))
+
+    token = write_store(create_token)
 
     def write_text() -> None:
         info(f"Token {token['id']} ({token['name']}). This is the only time its text is shown:")
