@@ -23,7 +23,9 @@ from gateway.demo.profiles import profiles
 from gateway.demo.world import register_client
 from gateway.http.sandbox_mount import PATH
 from gateway.secrets.keyring import Keyring
+from gateway.settings import Settings
 from gateway.store.database import Database
+from providers.http.resilience import SystemClock
 from sandbox import quota_units
 from sandbox.app import Sandbox
 from sandbox.collab import resource_units
@@ -80,18 +82,18 @@ class MeasuredWorld:
     Attributes:
         tokens: The demo's profiles, also as ``full secondTasks`` and ``masked selectedSites``
             for accounts of further resources, and `ADMIN`.
+        changed_settings: Those that differ from the demo's.
     """
 
     folder: Path
     sandbox: CountingSandbox
     tokens: Mapping[str, str]
+    changed_settings: Mapping[str, Any]
 
     @asynccontextmanager
     async def client(self, token: str) -> AsyncIterator[httpx.AsyncClient]:
         """Open a gateway that has read nothing yet, and a client of a token."""
-        settings = launcher.settings(self.folder, _SECRETS, ORIGIN).model_copy(
-            update={"rate_limits": "off", "not_found_step_ms": 0}
-        )
+        settings = _settings(self.folder, self.changed_settings)
         gateway = assemble(settings, sandbox=self.sandbox, clock=NOW.timestamp)
         headers = {"authorization": f"Bearer {self.tokens[token]}"}
         transport = httpx.ASGITransport(gateway, client=("127.0.0.1", 50000))
@@ -157,13 +159,22 @@ def open_sandbox_state(*, volume: bool) -> tuple[SandboxState, accounts.VolumeAc
 def slowed_deadlines() -> Iterator[None]:
     """Slow down the clock of the event loop and of deadlines inside the context."""
     real_clock, began = time.monotonic, time.monotonic()
-    with patch("time.monotonic", lambda: began + (real_clock() - began) / SLOWNESS):
+
+    def slow_clock() -> float:
+        return began + (real_clock() - began) / SLOWNESS
+
+    with patch("time.monotonic", slow_clock), patch.object(SystemClock, "monotonic", slow_clock):
         yield
+
+
+def _settings(folder: Path, changed: Mapping[str, Any]) -> Settings:
+    demo = launcher.settings(folder, _SECRETS, ORIGIN)
+    return demo.model_copy(update={"rate_limits": "off", "not_found_step_ms": 0, **changed})
 
 
 @asynccontextmanager
 async def opened(
-    *, volume: bool
+    *, volume: bool, **changed_settings: Any
 ) -> AsyncIterator[tuple[MeasuredWorld, accounts.VolumeAccounts | None]]:
     """Open the demo world, or this world with volume accounts, and return these."""
     state, made = open_sandbox_state(volume=volume)
@@ -179,12 +190,14 @@ async def opened(
         if quota is not None:
             quota.allowance = None  # more is measured in a minute than one user may spend
         state.content.settings.units = None
-        database = Database.open(launcher.settings(folder, _SECRETS, ORIGIN).database)
+        database = Database.open(_settings(folder, changed_settings).database)
         await database.migrate()
         filled = await launcher.fill(database, Keyring([_SECRETS[1]]), sandbox)
         await database.close()
         tokens = {**filled.tokens, ADMIN: _SECRETS[0]}
-        world = MeasuredWorld(folder=folder, sandbox=sandbox, tokens=tokens)
+        world = MeasuredWorld(
+            folder=folder, sandbox=sandbox, tokens=tokens, changed_settings=changed_settings
+        )
         async with world.client(ADMIN) as admin:
             for resource in ("secondTasks", "selectedSites"):
                 for profile in ("full", "masked"):

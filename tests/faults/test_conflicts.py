@@ -201,7 +201,8 @@ async def test_every_function_with_a_transaction_is_retried():
                 if other in functions[:] and other is not function
             ]
             own = set(ast.walk(function)) - {node for other in inner for node in ast.walk(other)}
-            writes = any(isinstance(node, ast.Attribute) and node.attr == "writing" for node in own)
+            called = {ast.unparse(node) for node in own if isinstance(node, ast.Attribute)}
+            writes = any(name.endswith((".writing", "database.execute")) for name in called)
             names = {ast.unparse(decorator) for decorator in function.decorator_list}
             if writes and "retried" not in names:
                 bare.add(f"{path.relative_to(REPOSITORY)}:{function.name}")

@@ -139,17 +139,15 @@ class RuleIntentLog:
     @retried
     async def _extend_leases(self) -> None:
         until = self._now() + LEASE_MS
-        async with self._database.writing() as session:
-            await session.exec(
-                update(RuleIntent)
-                .where(col(RuleIntent.id).in_(list(self._running)))
-                .values(lease_until=until, look_at=until)
-            )
+        await self._database.execute(
+            update(RuleIntent)
+            .where(col(RuleIntent.id).in_(list(self._running)))
+            .values(lease_until=until, look_at=until)
+        )
 
     @retried
     async def _delete(self, intent_id: int) -> None:
-        async with self._database.writing() as session:
-            await session.exec(delete(RuleIntent).where(col(RuleIntent.id) == intent_id))
+        await self._database.execute(delete(RuleIntent).where(col(RuleIntent.id) == intent_id))
 
     @retried
     async def _store(self, intent_id: int, pattern: str) -> None:

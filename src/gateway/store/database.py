@@ -8,15 +8,14 @@ processes wait for each other instead of losing updates, and readers never wait 
 import asyncio
 import logging
 import math
-import os
 import secrets
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, closing, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from sqlalchemy import Connection, event, text
+from sqlalchemy import Connection, Executable, Row, event, text
 from sqlalchemy.dialects import sqlite as sqlite_dialect
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError
@@ -38,7 +37,6 @@ Pooler = Literal["session", "transaction"]
 
 log = logging.getLogger("gateway")
 
-BUSY_TIMEOUT = 5.0  # seconds that a write waits for another process
 # Leases that nobody takes: they need new pages, which a full disk does not have.
 _HARMLESS_WRITE = text("INSERT INTO leases (name, holder, until) VALUES (:name, :holder, -1)")
 _HARMLESS_ROWS = 400  # about 100 KB with the index
@@ -63,9 +61,10 @@ class StorageUnavailable(Exception):
 
 class TransactionConflict(StorageUnavailable):
     """
-    A transaction wrote nothing, and may succeed at once; see `conflicts.retried`.
+    A transaction may succeed at once; see `conflicts.retried`.
 
-    Another one rolled it back, or its connection was lost before its commit.
+    Another one rolled it back, or its connection was lost before its commit, so that it wrote
+    nothing. Only the statement of `Database.execute` may have been carried out.
     """
 
 
@@ -77,8 +76,8 @@ class Database:
     """
     Two engines over one database: one for reads and one for writes; one pool on PostgreSQL.
 
-    There, reads commit by themselves, one round trip each: at READ COMMITTED each statement sees
-    its own state anyway. Behind a pooler per transaction they cannot, see `_connect_options`.
+    There, reads and the statements of `execute` commit by themselves, one round trip each: at READ
+    COMMITTED each statement sees its own state anyway. Not behind a pooler per transaction.
     """
 
     def __init__(
@@ -87,6 +86,7 @@ class Database:
         self.url = url
         self.reader = reader
         self.writer = writer
+        self._executor = writer if self.path is not None else reader
         self._migrator = migrator
         self.clock = DatabaseClock(of_server=self.path is None)
         self.writes_fail = False  # whether the last write did
@@ -121,6 +121,7 @@ class Database:
             pool_size=pool_size,
             max_overflow=connections - pool_size,
             pool_timeout=3,
+            pool_use_lifo=True,  # the connection of the last statement has it prepared
             connect_args={**options, "command_timeout": 3},
         )
         _replace_lost_connections(engine)
@@ -151,7 +152,7 @@ class Database:
                 upgrading it for `MIGRATION_SECONDS`.
         """
         if self.path is not None:
-            await asyncio.to_thread(_prepare_file, self.path)
+            await asyncio.to_thread(sqlite.prepare_file, self.path)
         async with self.reader.connect() as connection:
             if await connection.run_sync(schema_version.known_revision) == schema_version.newest():
                 return
@@ -207,20 +208,35 @@ class Database:
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[AsyncSession]:
         """Open a write transaction: committed at the end, rolled back by an exception."""
+        async with (
+            self._noting_failures(),
+            AsyncSession(self.writer, expire_on_commit=False) as session,
+            session.begin(),
+            _lost_is_conflict(),
+        ):
+            yield session
+            if self.before_commit is not None:
+                await self.before_commit(session)
+
+    async def execute(self, statement: Executable) -> Sequence[Row[*tuple[Any, ...]]]:
+        """
+        Run a statement that is a write transaction of its own; return its rows.
+
+        Raises:
+            TransactionConflict: As usual, but it may have been carried out if it was lost on the
+                way: it must be one that can run twice.
+        """
+        async with self._noting_failures(), self._executor.begin() as connection:
+            async with _lost_is_conflict():
+                result = await connection.execute(statement)
+            return result.all() if result.returns_rows else ()
+
+    @asynccontextmanager
+    async def _noting_failures(self) -> AsyncIterator[None]:
+        """Translate the failures of a write, and note whether it failed."""
         try:
-            async with (
-                translate_failures(),
-                AsyncSession(self.writer, expire_on_commit=False) as session,
-                session.begin(),
-            ):
-                try:
-                    yield session
-                    if self.before_commit is not None:
-                        await self.before_commit(session)
-                except DBAPIError as failure:
-                    if failure.connection_invalidated:
-                        raise TransactionConflict from failure
-                    raise
+            async with translate_failures():
+                yield
         except StorageUnavailable:
             self.writes_fail = True
             raise
@@ -273,25 +289,6 @@ class Database:
             await self._migrator.dispose()
 
 
-def _prepare_file(path: Path) -> None:
-    """
-    Create the file readable by its owner only (SQLite's side files copy its mode), in WAL mode.
-
-    Switching to WAL fails while another process does the same, without SQLite's busy timeout. Any
-    other failure shows again when the engine opens the file.
-    """
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-    deadline = time.monotonic() + BUSY_TIMEOUT
-    with suppress(sqlite.Error), closing(sqlite.connect(path, timeout=BUSY_TIMEOUT)) as connection:
-        while time.monotonic() < deadline:
-            try:
-                connection.execute("PRAGMA journal_mode=WAL")
-            except sqlite.OperationalError:
-                time.sleep(0.01)
-            else:
-                return
-
-
 @asynccontextmanager
 async def translate_failures() -> AsyncIterator[None]:
     """Raise `StorageUnavailable` or its subclass where `gateway.store.failures` says so."""
@@ -302,6 +299,17 @@ async def translate_failures() -> AsyncIterator[None]:
             raise TransactionConflict from failure
         if is_unavailable(failure):
             raise StorageUnavailable from failure
+        raise
+
+
+@asynccontextmanager
+async def _lost_is_conflict() -> AsyncIterator[None]:
+    """Raise `TransactionConflict` where the connection was lost."""
+    try:
+        yield
+    except DBAPIError as failure:
+        if failure.connection_invalidated:
+            raise TransactionConflict from failure
         raise
 
 
@@ -353,7 +361,7 @@ def _sqlite(url: str, *, writer: bool) -> AsyncEngine:
         pool_size=1 if writer else 4,
         max_overflow=0,
         pool_timeout=30,
-        connect_args={"isolation_level": None, "timeout": BUSY_TIMEOUT},
+        connect_args={"isolation_level": None, "timeout": sqlite.BUSY_TIMEOUT},
     )
     begin = "BEGIN IMMEDIATE" if writer else "BEGIN"
 

@@ -57,9 +57,8 @@ class Leases:
         finally:
             # A lease that cannot be released expires by itself.
             with suppress(StorageUnavailable):
-                async with self._database.writing() as session:
-                    held = (col(LeaseRow.name) == name, col(LeaseRow.holder) == holder)
-                    await session.exec(delete(LeaseRow).where(*held))
+                held = (col(LeaseRow.name) == name, col(LeaseRow.holder) == holder)
+                await self._database.execute(delete(LeaseRow).where(*held))
 
     async def take_turn(self, name: str, seconds: float) -> bool:
         """
@@ -96,11 +95,11 @@ class Leases:
         """
         now, term, until = self._now(), round(seconds * 1000), col(LeaseRow.until)
         expired = or_(until <= now, until > now + 2 * term)
+        is_free = expired if self._database.clock.is_trusted else false()
         insert = self._database.insert(LeaseRow).values(name=name, holder=holder, until=now + term)
         take = insert.on_conflict_do_update(
             index_elements=["name"],
             set_={"holder": insert.excluded.holder, "until": insert.excluded.until},
-            where=expired if self._database.clock.is_trusted else false(),
+            where=or_(is_free, col(LeaseRow.holder) == holder),  # taken, and the response was lost
         )
-        async with self._database.writing() as session:
-            return await session.scalar(take.returning(col(LeaseRow.name))) is not None
+        return bool(await self._database.execute(take.returning(col(LeaseRow.name))))

@@ -106,8 +106,7 @@ class ServingLease:
             index_elements=["name"],
             set_={"holder": insert.excluded.holder, "until": insert.excluded.until},
         )
-        async with self._database.writing() as session:
-            await session.exec(renewal)
+        await self._database.execute(renewal)
 
     @retried
     async def release(self) -> None:
@@ -117,8 +116,7 @@ class ServingLease:
         Raises:
             StorageUnavailable: The database did not answer.
         """
-        async with self._database.writing() as session:
-            await session.exec(delete(LeaseRow).where(col(LeaseRow.holder) == self._holder))
+        await self._database.execute(delete(LeaseRow).where(col(LeaseRow.holder) == self._holder))
 
     async def _renew_if_possible(self) -> None:
         # `/readyz` reports a database that takes no writes; the lease adds nothing to that.
@@ -167,5 +165,4 @@ async def forget_serving_processes(database: Database) -> None:
     Raises:
         StorageUnavailable: The database did not answer.
     """
-    async with database.writing() as session:
-        await session.exec(delete(LeaseRow).where(col(LeaseRow.name).startswith(_PREFIX)))
+    await database.execute(delete(LeaseRow).where(col(LeaseRow.name).startswith(_PREFIX)))

@@ -6,11 +6,16 @@ write. Importing this module puts the packaged driver where `import sqlite3` fin
 before anything opens a database.
 """
 
+import os
 import sys
+import time
+from contextlib import closing, suppress
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 
 SAFE_VERSION = (3, 51, 3)
+BUSY_TIMEOUT = 5.0  # seconds that a write waits for another process
 
 if find_spec("pysqlite3") is not None:
     sys.modules["sqlite3"] = import_module("pysqlite3")
@@ -32,3 +37,22 @@ def version() -> tuple[int, ...]:
 def safe_for_many_processes() -> bool:
     """Return whether several processes may write one WAL database with this library."""
     return version() >= SAFE_VERSION
+
+
+def prepare_file(path: Path) -> None:
+    """
+    Create the file readable by its owner only (SQLite's side files copy its mode), in WAL mode.
+
+    Switching to WAL fails while another process does the same, without SQLite's busy timeout. Any
+    other failure shows again when the engine opens the file.
+    """
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    deadline = time.monotonic() + BUSY_TIMEOUT
+    with suppress(Error), closing(connect(path, timeout=BUSY_TIMEOUT)) as connection:
+        while time.monotonic() < deadline:
+            try:
+                connection.execute("PRAGMA journal_mode=WAL")
+            except OperationalError:
+                time.sleep(0.01)
+            else:
+                return

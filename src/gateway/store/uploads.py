@@ -168,8 +168,7 @@ class UploadStore:
 
     @retried
     async def _delete(self, upload: int) -> None:
-        async with self._database.writing() as session:
-            await session.exec(delete(UploadRow).where(col(UploadRow.id) == upload))
+        await self._database.execute(delete(UploadRow).where(col(UploadRow.id) == upload))
 
     @retried
     async def _delete_by_handle(self, token_id: int, handle: str) -> bool:

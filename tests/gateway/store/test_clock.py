@@ -10,6 +10,7 @@ from gateway.errors import CommandError
 from gateway.store import clock_check
 from gateway.store.clock import DISTRUST_SECONDS, MAX_DIFFERENCE_MS, DatabaseClock
 from gateway.store.clock_check import ClockCheck
+from gateway.store.database import TransactionConflict
 from gateway.store.leases import MAX_LEASE_SECONDS, Leases
 from gateway.store.tables import DecisionRow, LeaseRow
 
@@ -196,3 +197,20 @@ async def test_a_worker_with_a_wrong_clock_names_it_in_its_log(settings, monkeyp
             pass
 
     assert caplog.messages[0].startswith("The clock of this machine is 7.0 seconds ahead of")
+
+
+async def test_a_lease_whose_taking_is_not_known_to_be_stored_is_held(database, monkeypatch):
+    execute, lost = database.execute, []
+
+    async def lose_the_first_response(statement):
+        rows = await execute(statement)
+        if not lost:
+            lost.append(rows)
+            raise TransactionConflict
+        return rows
+
+    monkeypatch.setattr(database, "execute", lose_the_first_response)
+
+    assert await Leases(database)._take("refresh:6", "this process")
+    assert lost == [[("refresh:6",)]]
+    assert not await Leases(database)._take("refresh:6", "another")

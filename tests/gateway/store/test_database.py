@@ -9,7 +9,6 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import inspect, text
 
-from gateway.store import database as database_module
 from gateway.store import revisions, schema_version, sqlite, tables
 from gateway.store.database import Database, StorageUnavailable, UnsafeSqlite, guard_processes
 from gateway.store.revisions import upgrade
@@ -103,7 +102,7 @@ async def test_readers_cannot_write(database):
 
 
 async def test_a_locked_store_is_unavailable_not_broken(database, store, monkeypatch):
-    monkeypatch.setattr(database_module, "BUSY_TIMEOUT", 0.05)
+    monkeypatch.setattr(sqlite, "BUSY_TIMEOUT", 0.05)
     other = Database.open(store)
 
     async def write(store):

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-from contextlib import asynccontextmanager
 from types import SimpleNamespace
 
 import pytest
@@ -11,7 +10,7 @@ from sqlalchemy import delete, text
 from gateway.errors import Overloaded
 from gateway.secrets.keyring import Keyring
 from gateway.store import timestamps
-from gateway.store.database import Database, StorageUnavailable
+from gateway.store.database import Database, StorageUnavailable, TransactionConflict
 from gateway.store.idempotency.leases import CONFIRMED_SECONDS, LEASE_MS, MAX_RENEWALS
 from gateway.store.idempotency.store import RETENTION_MS, IdempotencyStore
 from gateway.store.tables import AccessToken
@@ -97,6 +96,27 @@ async def test_the_first_try_begins_with_a_seed_of_its_own(ledger):
 async def test_a_second_call_waits_while_the_first_runs(ledger):
     await ledger.begin(intent())
 
+    assert isinstance(await ledger.begin(intent()), InProgress)
+
+
+async def test_a_key_whose_insertion_is_not_known_to_be_stored_begins(
+    ledger, database, monkeypatch
+):
+    execute, lost = database.execute, []
+
+    async def lose_the_first_response(statement):
+        rows = await execute(statement)
+        if not lost:
+            lost.append(rows)
+            raise TransactionConflict
+        return rows
+
+    monkeypatch.setattr(database, "execute", lose_the_first_response)
+
+    first = await ledger.begin(intent())
+
+    assert lost == [[(int(first.entry_id),)]]
+    assert (first.number, first.maybe_sent) == (1, False)
     assert isinstance(await ledger.begin(intent()), InProgress)
 
 
@@ -268,10 +288,10 @@ async def test_a_draft_that_is_stored_during_a_take_over_is_known(process, clock
 async def test_a_draft_that_cannot_be_stored_is_a_refusal(ledger, database, monkeypatch):
     first = await ledger.begin(intent())
 
-    def unavailable():
+    async def unavailable(_statement):
         raise StorageUnavailable
 
-    monkeypatch.setattr(database, "writing", unavailable)
+    monkeypatch.setattr(database, "execute", unavailable)
 
     with pytest.raises(Overloaded):
         await ledger.store_draft(first, "1:r1")
@@ -422,12 +442,10 @@ async def test_an_attempt_is_not_confirmed_while_the_database_is_away(ledger, up
     attempt = await ledger.begin(intent())
     uptime.now += CONFIRMED_SECONDS
 
-    @asynccontextmanager
-    async def away():
+    async def away(_statement):
         raise StorageUnavailable
-        yield
 
-    monkeypatch.setattr(ledger._database, "writing", away)
+    monkeypatch.setattr(ledger._database, "execute", away)
     with pytest.raises(Overloaded):
         await ledger.confirm(attempt)
 
@@ -441,17 +459,16 @@ async def test_an_abandoned_attempt_is_not_confirmed(ledger, uptime):
 
 def stand_still(ledger, monkeypatch, uptime, *, times):
     """Let the process stand still *times* times after a renewal, before it knows the answer."""
-    writing, renewals = ledger._database.writing, []
+    execute, renewals = ledger._database.execute, []
 
-    @asynccontextmanager
-    async def slow():
-        async with writing() as session:
-            yield session
+    async def slow(statement):
+        rows = await execute(statement)
         renewals.append(1)
         if len(renewals) <= times:
             uptime.now += CONFIRMED_SECONDS + 1
+        return rows
 
-    monkeypatch.setattr(ledger._database, "writing", slow)
+    monkeypatch.setattr(ledger._database, "execute", slow)
     return renewals
 
 
@@ -484,18 +501,17 @@ async def test_a_renewal_that_began_earlier_does_not_shorten_a_later_one(
     ledger, uptime, monkeypatch
 ):
     attempt = await ledger.begin(intent())
-    writing, inner = ledger._database.writing, []
+    execute, inner = ledger._database.execute, []
 
-    @asynccontextmanager
-    async def overtaken():
-        async with writing() as session:
-            yield session
+    async def overtaken(statement):
+        rows = await execute(statement)
         if not inner:
             inner.append(1)
             uptime.now += CONFIRMED_SECONDS
             assert await ledger.confirm(attempt)
+        return rows
 
-    monkeypatch.setattr(ledger._database, "writing", overtaken)
+    monkeypatch.setattr(ledger._database, "execute", overtaken)
     await ledger._leases.renew()
     monkeypatch.setattr(ledger._leases, "_database", None)
 

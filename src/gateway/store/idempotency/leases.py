@@ -123,14 +123,13 @@ class AttemptLeases:
         """Extend the leases of those *holders* that were not taken over; return these."""
         holder = tuple_(col(IdempotencyRow.id), col(IdempotencyRow.attempt))
         began = timestamps.uptime()
-        async with self._database.writing() as session:
-            renewed = await (await session.connection()).execute(
-                update(IdempotencyRow)
-                .where(holder.in_(holders), col(IdempotencyRow.state) == RUNNING)
-                .values(lease_until=self._now() + LEASE_MS)
-                .returning(col(IdempotencyRow.id), col(IdempotencyRow.attempt))
-            )
-            held = {(row, number) for row, number in renewed if row is not None}
+        renewed = await self._database.execute(
+            update(IdempotencyRow)
+            .where(holder.in_(holders), col(IdempotencyRow.state) == RUNNING)
+            .values(lease_until=self._now() + LEASE_MS)
+            .returning(col(IdempotencyRow.id), col(IdempotencyRow.attempt))
+        )
+        held = {(row[0], row[1]) for row in renewed}
         for key in held & self._running.keys():  # another renewal may have begun later
             self._running[key] = max(self._running[key], began + CONFIRMED_SECONDS)
         return held

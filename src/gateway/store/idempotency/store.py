@@ -59,10 +59,11 @@ class IdempotencyStore:
                 response cannot be decrypted.
         """
         try:
+            seed = secrets.token_hex(16)
             while True:
                 result = (
                     await self._resolve(intent, former=True)
-                    or await self._insert(intent)
+                    or await self._insert(intent, seed)
                     or await self._resolve(intent)
                 )
                 if result is not None:
@@ -138,29 +139,32 @@ class IdempotencyStore:
         )
 
     @retried
-    async def _insert(self, intent: Intent) -> Attempt | None:
+    async def _insert(self, intent: Intent, seed: str) -> Attempt | None:
         """Insert an entry with its first attempt; None when the key has an entry already."""
         began, now = timestamps.uptime(), self._now()
-        seed = secrets.token_hex(16)
-        values = {
-            "token_id": intent.token_id,
-            "method": intent.method,
-            "path": _stored_path(intent.path),
-            "key": intent.key,
-            "fingerprint": intent.fingerprint,
-            "state": RUNNING,
-            "seed": seed,
-            "attempt": 1,
-            "maybe_sent": False,
-            "lease_until": now + LEASE_MS,
-            "started_at": now,
-        }
-        async with self._database.writing() as session:
-            insert = self._database.insert(IdempotencyRow).values(values).on_conflict_do_nothing()
-            row = await session.scalar(insert.returning(col(IdempotencyRow.id)))
-        if row is None:
+        insert = self._database.insert(IdempotencyRow).values(
+            token_id=intent.token_id,
+            method=intent.method,
+            path=_stored_path(intent.path),
+            key=intent.key,
+            fingerprint=intent.fingerprint,
+            state=RUNNING,
+            seed=seed,
+            attempt=1,
+            maybe_sent=False,
+            lease_until=now + LEASE_MS,
+            started_at=now,
+        )
+        rows = await self._database.execute(
+            insert.on_conflict_do_update(  # with the same seed: this insert runs again
+                index_elements=["token_id", "method", "path", "key"],
+                set_={"seed": seed},
+                where=col(IdempotencyRow.seed) == seed,
+            ).returning(col(IdempotencyRow.id))
+        )
+        if not rows:
             return None
-        first = Attempt(entry_id=str(row), number=1, seed=seed, maybe_sent=False)
+        first = Attempt(entry_id=str(rows[0][0]), number=1, seed=seed, maybe_sent=False)
         self._leases.add(first, taken_at=began)
         return first
 
@@ -199,32 +203,30 @@ class IdempotencyStore:
         """Start the next attempt of an entry whose last one crashed or was released."""
         maybe_sent = bool(entry.maybe_sent) or entry.state == RUNNING
         attempt, began = entry.attempt + 1, timestamps.uptime()
-        async with self._database.writing() as session:
-            changed = await (await session.connection()).execute(
-                update(IdempotencyRow)
-                .where(
-                    col(IdempotencyRow.id) == entry.id,
-                    col(IdempotencyRow.attempt) == entry.attempt,
-                    col(IdempotencyRow.state) == entry.state,
-                    col(IdempotencyRow.lease_until) == entry.lease_until,
-                )
-                .values(
-                    state=RUNNING,
-                    attempt=attempt,
-                    maybe_sent=maybe_sent,
-                    lease_until=self._now() + LEASE_MS,
-                )
-                .returning(col(IdempotencyRow.draft))  # stored since *entry* was read, perhaps
+        updated = await self._database.execute(
+            update(IdempotencyRow)
+            .where(
+                col(IdempotencyRow.id) == entry.id,
+                col(IdempotencyRow.attempt) == entry.attempt,
+                col(IdempotencyRow.state) == entry.state,
+                col(IdempotencyRow.lease_until) == entry.lease_until,
             )
-            updated = changed.first()
-        if updated is None:
+            .values(
+                state=RUNNING,
+                attempt=attempt,
+                maybe_sent=maybe_sent,
+                lease_until=self._now() + LEASE_MS,
+            )
+            .returning(col(IdempotencyRow.draft))  # stored since *entry* was read, perhaps
+        )
+        if not updated:
             return None
         taken_over = Attempt(
             entry_id=str(entry.id),
             number=attempt,
             seed=entry.seed,
             maybe_sent=maybe_sent,
-            draft=updated[0],
+            draft=updated[0][0],
         )
         self._leases.add(taken_over, taken_at=began)
         return taken_over
@@ -232,7 +234,7 @@ class IdempotencyStore:
     @retried
     async def _read(self, intent: Intent, path: str) -> tuple[IdempotencyRow, int] | None:
         """Return an entry and the time at which it was read; None when there is none."""
-        async with self._database.writing() as session:  # a reader may lag behind on PostgreSQL
+        async with self._database.reading() as session:
             rows = await session.exec(
                 select(IdempotencyRow, as_column(self._now())).where(
                     col(IdempotencyRow.token_id) == intent.token_id,
@@ -246,13 +248,12 @@ class IdempotencyStore:
 
     @retried
     async def _delete(self, entry: IdempotencyRow) -> None:
-        async with self._database.writing() as session:
-            await session.exec(
-                delete(IdempotencyRow).where(
-                    col(IdempotencyRow.id) == entry.id,
-                    col(IdempotencyRow.lease_until) == entry.lease_until,
-                )
+        await self._database.execute(
+            delete(IdempotencyRow).where(
+                col(IdempotencyRow.id) == entry.id,
+                col(IdempotencyRow.lease_until) == entry.lease_until,
             )
+        )
 
     async def _close(self, attempt: Attempt, **values: object) -> None:
         """
@@ -281,8 +282,7 @@ class IdempotencyStore:
             .values(**values)
             .returning(col(IdempotencyRow.id))
         )
-        async with self._database.writing() as session:
-            return await session.scalar(changed) is not None
+        return bool(await self._database.execute(changed))
 
 
 def _stored_path(path: str) -> str:
