@@ -1,5 +1,6 @@
 """
-Run the vendors' own clients against the sandbox: every ``peers/*/check.py``, or the named ones.
+Run the peers, most of them the vendors' own clients against the sandbox: every
+``peers/*/check.py``, or the named ones.
 
 Each folder has its own environment under ``.peers/``, installed from its ``requirements.txt``, and
 from its ``package-lock.json`` if it has one and npm is installed. The environment is rebuilt when

@@ -97,6 +97,10 @@ MEANINGS: Mapping[Code, tuple[str, str]] = MappingProxyType(
             "Send less data; see [all limits](limits.md).",
         ),
         Code.TOO_LARGE: ("`errorCode` of an upload that is too large.", "Send less data."),
+        Code.UNSUPPORTED_MEDIA_TYPE: (
+            "The body of a GraphQL request is not declared as JSON.",
+            "Send `Content-Type: application/json`.",
+        ),
         Code.RANGE_NOT_SATISFIABLE: (
             "The range begins after the end of the file.",
             "Request a range within the size.",

@@ -74,7 +74,7 @@ class Gateway:
     The assembled process.
 
     Attributes:
-        app: The management API and the pages; unknown paths go to the REST table.
+        app: The management API, the pages, and unknown paths.
         lifecycle: The state between start and end.
         middleware: The outermost layer, which the server calls.
     """
@@ -142,7 +142,7 @@ def assemble(
     graphql = graphql_endpoint.endpoint(entry, prepared.graph(), idempotency, _mutation_rows())
     table = _table(settings, services)
     mounted = sandbox and forgetting_faults(sandbox, base.clients)
-    app = _late_application(services, sandbox=mounted, demo=demo, default=table)
+    app = _late_application(services, sandbox=mounted, demo=demo)
     middleware = CommonMiddleware(
         Dispatcher(
             app,

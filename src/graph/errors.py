@@ -74,6 +74,7 @@ STATUSES: Mapping[Code, int] = MappingProxyType(
         Code.EFFECT_CHANGED: 412,
         Code.PAYLOAD_TOO_LARGE: 413,
         Code.TOO_LARGE: 413,
+        Code.UNSUPPORTED_MEDIA_TYPE: 415,
         Code.RANGE_NOT_SATISFIABLE: 416,
         Code.EMAIL_NOT_ENABLED: 422,
         Code.CALENDAR_NOT_ENABLED: 422,

@@ -9,43 +9,30 @@ The work before the charge is bounded by the document limits.
 
 import asyncio
 import hashlib
-import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import msgspec
-import orjson
 from graphql import GraphQLError
 from msgspec.structs import replace
 
 from graph import errors
 from graph.context import Context
-from graph.documents.cost_limits import MAX_BYTES, MAX_BYTES_WITH_FILES
 from graph.documents.operation import Operation
 from graph.documents.operations import Document, Graph
+from graph.documents.request_body import GraphQLRequest, read_request
+from graph.documents.suggestions import with_suggestion
 from graph.execution.counting_executor import MAX_OBJECTS
 from graph.request_log import WHOLE_REQUEST, Denial
+from graph.shape import shape_of
 from policy.caller import Caller
-from policy.refusals import (
-    Conflict,
-    InvalidInput,
-    NotFound,
-    Refusal,
-    TooManyRequests,
-    Unauthenticated,
-)
+from policy.refusals import NotFound, Refusal, TooManyRequests, Unauthenticated
 from policy.vocabulary import LAYER_BY_CODE, Code
 from providers.failures import without_frames
 
 JSON_TYPE = "application/json"
 GRAPHQL_TYPE = "application/graphql-response+json"
-
-# The bytes of an attachment in the variables: one string, whatever its length.
-_FILE = re.compile(rb'("contentBase64"\s*:\s*")[A-Za-z0-9+/=]*"')
-
-# With the prefix of the draft of GraphQL over HTTP, "Persisted documents", or without it.
-_DOCUMENT_ID = re.compile(r"(?:sha256:)?([0-9a-f]{64})")
 
 # Rate-limit cost of a request without a surface.
 NO_SURFACE_COST: Mapping[str, int] = {"graphql": 1}
@@ -83,17 +70,6 @@ class SavedTexts(Protocol):
 
     async def names_of(self, digest: str) -> Sequence[str]:
         """Return the names of the documents that have one text."""
-
-
-class GraphQLRequest(msgspec.Struct, frozen=True):
-    """The body of a request."""
-
-    query: str
-    variables: dict[str, Any]
-    operation: str | None
-    dry_run: bool
-    expected_effect: str | None
-    document_id: str | None = None
 
 
 class _Prepared(msgspec.Struct, frozen=True):
@@ -134,15 +110,16 @@ async def respond(  # noqa: PLR0913 - what a request has
     prepared = await _limited(prepared, request, context, saved)
     if not isinstance(prepared, _Prepared):
         context.request_log.denials[WHOLE_REQUEST] = _denial(prepared)
-        return _error_response(prepared, request_id, content_type)
+        refused = _error_response(prepared, request_id, content_type)
+        return refused if isinstance(request, Refusal) else _as_accepted(refused, accept)
     if prepared.document.validation_errors is None:
         await asyncio.sleep(0)  # validation is a second long step
     document = graph.validate(prepared.request.query, prepared.document)
     if not document.operations:
         await asyncio.sleep(0)  # and a new document's plan and run a third
     if document.validation_errors:
-        described = _describe_invalid(document.validation_errors, context, request_id)
-        return _response(400, {"errors": described}, content_type)
+        described = _describe_invalid(graph, document.validation_errors, context)
+        return _as_accepted(_response(400, {"errors": described}, content_type), accept)
     operation = graph.operation(document, prepared.request.operation)
     variables = prepared.request.variables
     if operation.kind == "mutation":
@@ -154,23 +131,30 @@ async def respond(  # noqa: PLR0913 - what a request has
         context.budget = MAX_OBJECTS
     run = partial(_run, operation, variables, context, content_type)
     if once is None or operation.kind != "mutation":
-        return await run()
+        return _as_accepted(await run(), accept)
     log = context.request_log
     log.fields, log.variables = operation.running_fields(variables), variables
     try:
-        return replace(await once(operation, context, run), content_type=content_type)
+        reply = replace(await once(operation, context, run), content_type=content_type)
     except Refusal as refusal:
         log.denials[WHOLE_REQUEST] = errors.denial(refusal, surface=operation.surface)
         return _error_response(refusal, request_id, content_type)
+    return _as_accepted(reply, accept)
 
 
 def _describe_invalid(
-    problems: Iterable[GraphQLError], context: Context, request_id: str
-) -> list[Mapping[str, Any]]:
+    graph: Graph, problems: Iterable[GraphQLError], context: Context
+) -> list[dict[str, Any]]:
     """Describe the errors of a document that does not fit the schema, and note the refusal."""
     code = Code.GRAPHQL_VALIDATION_FAILED
     context.request_log.denials[WHOLE_REQUEST] = _denial_of(code)
-    return [errors.describe_request(error, code, request_id=request_id) for error in problems]
+    described = [
+        errors.describe_request(error, code, request_id=context.request_id) for error in problems
+    ]
+    shape = shape_of(graph.schema, context.caller)
+    for error in described:
+        error["message"] = with_suggestion(error["message"], shape)
+    return described
 
 
 def refusal_response(refusal: Refusal, *, request_id: str, accept: str = "") -> HttpResponse:
@@ -180,6 +164,16 @@ def refusal_response(refusal: Refusal, *, request_id: str, accept: str = "") -> 
 
 def _content_type(accept: str) -> str:
     return GRAPHQL_TYPE if GRAPHQL_TYPE in accept else JSON_TYPE
+
+
+def _as_accepted(reply: HttpResponse, accept: str) -> HttpResponse:
+    """
+    Return the reply to a well-formed request with 200 for 400, if the client names JSON alone.
+
+    GraphQL over HTTP asks for it; see docs/spec/graphql.md#statuses.
+    """
+    is_legacy = JSON_TYPE in accept and GRAPHQL_TYPE not in accept
+    return replace(reply, status=200) if is_legacy and reply.status == 400 else reply
 
 
 async def _run(
@@ -287,77 +281,6 @@ def _prepare(graph: Graph, request: GraphQLRequest | Refusal) -> _Prepared | Gra
     except (GraphQLError, Refusal) as problem:
         return without_frames(problem)
     return _Prepared(request, document, cost.charges(request.variables))
-
-
-def read_request(body: bytes, *, with_id: bool = False) -> GraphQLRequest:
-    """
-    Read the JSON body strictly: an object, no batch, no surrogates, no NaN.
-
-    *with_id* accepts a `documentId` instead of the query, which is empty then.
-
-    Raises:
-        Refusal: The body is too large, or not of this shape.
-    """
-    if is_too_large(body):
-        message = f"The request body is larger than {MAX_BYTES} bytes."
-        raise Conflict(message, code=Code.PAYLOAD_TOO_LARGE)
-    try:
-        content = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        raise _invalid_body("The body is not JSON.") from None
-    if isinstance(content, list):
-        raise _invalid_body("Batches are not supported: send one operation per request.")
-    document_id = _read_id(content) if with_id and isinstance(content, dict) else None
-    query = content.get("query") if isinstance(content, dict) else None
-    if document_id is not None and query is None:
-        query = ""
-    if not isinstance(query, str) or (query and document_id is not None):
-        choice = "a query, or a documentId instead" if with_id else "a query"
-        raise _invalid_body(f"The body must be an object with {choice}.")
-    variables, operation = content.get("variables"), content.get("operationName")
-    if not isinstance(variables, dict | None):
-        raise _invalid_body("variables must be an object.")
-    if not isinstance(operation, str | None):
-        raise _invalid_body("operationName must be a string.")
-    dry_run, expected_effect = _read_extensions(content.get("extensions"))
-    return GraphQLRequest(
-        query, variables or {}, operation or None, dry_run, expected_effect, document_id
-    )
-
-
-def _read_id(content: Mapping[str, object]) -> str | None:
-    """Return the SHA-256 in `documentId`; it may have the prefix that names the algorithm."""
-    document_id = content.get("documentId")
-    if document_id is None:
-        return None
-    match = _DOCUMENT_ID.fullmatch(document_id) if isinstance(document_id, str) else None
-    if match is None:
-        raise _invalid_body("documentId must be a SHA-256 as 64 hexadecimal digits.")
-    return match[1]
-
-
-def _read_extensions(extensions: object) -> tuple[bool, str | None]:
-    """Return `dryRun` and `ifEffect`; other extensions are ignored."""
-    if not isinstance(extensions, dict | None):
-        raise _invalid_body("extensions must be an object.")
-    members = extensions or {}
-    dry_run, expected_effect = members.get("dryRun"), members.get("ifEffect")
-    if not isinstance(dry_run, bool | None):
-        raise _invalid_body("extensions.dryRun must be true or false.")
-    if not isinstance(expected_effect, str | None):
-        raise _invalid_body("extensions.ifEffect must be a string.")
-    return bool(dry_run), expected_effect
-
-
-def is_too_large(body: bytes) -> bool:
-    """Return whether a body exceeds its size; bytes of attachments count by a size of their own."""
-    if len(body) <= MAX_BYTES:
-        return False
-    return len(body) > MAX_BYTES_WITH_FILES or len(_FILE.sub(rb'\1"', body)) > MAX_BYTES
-
-
-def _invalid_body(message: str) -> InvalidInput:
-    return InvalidInput(message, code=Code.VALIDATION_ERROR)
 
 
 def _error_response(

@@ -6,6 +6,7 @@ Modules, in reading order:
     table        one row per endpoint
     operations/  the GraphQL document of each row
     router       finds the row of a request
+    unknown_paths  what a 404 for a path says, and the nearest path
     endpoint     handles one call: admission, gates, idempotency, operation, response
     descriptions  calls that describe what the token in use can do
     saved        the documents that operators save, below `/api/saved`

@@ -6,7 +6,7 @@ empty segment is an empty id (which the graph refuses), and a trailing slash is 
 (docs/spec/requests.md#paths-and-ids). Rows match in order.
 """
 
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -27,6 +27,7 @@ from rest_compat.responses import RestResponse, send_response
 from rest_compat.saved.endpoint import SavedDocuments, SavedRoutes
 from rest_compat.table import Endpoint
 from rest_compat.translation.to_graphql import EXPLORER
+from rest_compat.unknown_paths import describe_unknown
 
 
 def rest_app(  # noqa: PLR0913 - each is a part of the process
@@ -140,15 +141,18 @@ class Router:
             if match_path(pattern, segments) is not None
         ]
         if not candidates:
-            return await self._reject(
-                request, Code.NOT_FOUND, "There is nothing at this path.", 404
-            )
+            message = describe_unknown(segments, self._patterns())
+            return await self._reject(request, Code.NOT_FOUND, message, 404)
         allow = ("Allow", ", ".join(allowed_methods(row.endpoint.method for row in candidates)))
         if request.method == "OPTIONS":
             return RestResponse(status=204, headers=(allow,))
         message = f"This path does not allow {request.method}."
         response = await self._reject(request, Code.METHOD_NOT_ALLOWED, message, 405)
         return response.with_headers(allow) if response.status == 405 else response
+
+    def _patterns(self) -> Iterator[tuple[str, ...]]:
+        """Iterate over the paths of the rows, in the order of the table."""
+        return (pattern for rows in self._rows.values() for pattern, _ in rows)
 
     def refuse(self, scope: Scope, problem: Problem) -> RestResponse:
         """Build the error response in the shape of the row, or of the surface of the path."""

@@ -88,8 +88,8 @@ def error(reply):
         pytest.param(
             {"query": "{ emials { hasMore } }"},
             "GRAPHQL_VALIDATION_FAILED",
-            "Cannot query field 'emials' on type 'Query'.",
-            id="an unknown field, without a suggestion",
+            "Cannot query field 'emials' on type 'Query'. Did you mean 'emails' or 'email'?",
+            id="an unknown field",
         ),
         pytest.param(
             {"query": "mutation { a: deleteEmail(emailId: 1) { success } b: __typename }"},
@@ -206,6 +206,69 @@ async def test_the_accepted_media_type_is_used(post, accept, kind):
     bad = await post({"query": "{"}, accept=accept)
 
     assert (good.content_type, bad.content_type) == (kind, kind)
+
+
+@pytest.mark.parametrize(
+    "accepted",
+    [
+        ("", 400),
+        ("*/*", 400),
+        ("application/json", 200),
+        ("application/json; charset=utf-8, */*;q=0.1", 200),
+        ("application/graphql-response+json", 400),
+        ("application/graphql-response+json, application/json;q=0.9", 400),
+    ],
+)
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ({"query": "{ emails {"}, "GRAPHQL_PARSE_FAILED"),
+        ({"query": "{ emials { hasMore } }"}, "GRAPHQL_VALIDATION_FAILED"),
+        ({"query": "{ a: __typename }", "operationName": "B"}, "GRAPHQL_VALIDATION_FAILED"),
+        (
+            {"query": "mutation { a: deleteEmail(emailId: 1) b: deleteEmail(emailId: 1) }"},
+            "QUERY_TOO_COSTLY",
+        ),
+        (
+            {"query": "query ($n: Int) { emails(limit: $n) { hasMore } }", "variables": {"n": "x"}},
+            "INVALID_PARAMETER",
+        ),
+        (
+            {
+                "query": "mutation ($i: SendEmailInput!) { sendEmail(input: $i) { success } }",
+                "variables": {"i": {}},
+            },
+            "VALIDATION_ERROR",
+        ),
+    ],
+)
+async def test_a_document_that_cannot_run_is_200_for_clients_that_name_json_alone(
+    post, world, accepted, body, code
+):
+    accept, status = accepted
+    reply = await post(body, accept=accept)
+
+    content = json.loads(reply.body)
+    assert reply.status == status
+    assert "data" not in content
+    assert error(reply)[0] == code
+    assert content["errors"][0]["extensions"]["httpStatus"] == 400
+    assert world.mailboxes[1].calls == []
+
+
+async def test_what_is_no_document_keeps_its_status_for_clients_that_name_json(post):
+    refusal = Unauthenticated(UnauthorizedReason.UNKNOWN_TOKEN)
+    body = {"query": "{ __typename }"}
+    accept = "application/json"
+    replies = [
+        await post(b"{", accept=accept),
+        await post({"query": 3}, accept=accept),
+        await post({**body, "variables": []}, accept=accept),
+        await post(body, accept=accept, refusal=refusal),
+        await post(body, accept=accept, refusal=TooManyRequests(7)),
+    ]
+
+    assert [reply.status for reply in replies] == [400, 400, 400, 401, 429]
 
 
 async def test_introspection_needs_a_valid_token_and_nothing_else(post, world):

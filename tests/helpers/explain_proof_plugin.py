@@ -243,7 +243,9 @@ def expected_layer(code, call, explanation):
         return "operation"
     if code == Code.EVENT_NOT_FOUND and "allowedCalendarIds" in str(explanation["change"]):
         return "scope"
-    if code == Code.NOT_FOUND and explanation["message"] == "There is nothing at this path.":
+    if code == Code.NOT_FOUND and explanation["message"].startswith(
+        "There is nothing at this path."
+    ):
         return "input"
     return LAYER_BY_CODE[code].value
 

@@ -22,6 +22,7 @@ import world as worlds
 
 from sandbox.app import Sandbox
 
+JSON = {"Content-Type": "application/json"}
 SETTINGS = {
     **calendar_world.EVERYTHING,
     **content_world.EVERYTHING,
@@ -88,6 +89,8 @@ class WholeWorld:
         """Make a call; return the response and the CPU seconds of all but the sandbox."""
         client = self.client if "/api/access/" in url or url == "/graphql" else self.admin
         before = self.sandbox_time.seconds
+        if url == "/graphql":
+            content = as_json(content)
         response, seconds = self.runner.run(_timed(client, method, url, content))
         return response, seconds - (self.sandbox_time.seconds - before)
 
@@ -104,6 +107,11 @@ class WholeWorld:
         if "/lists/" in path:
             return {**self.parameters, "itemId": f"{self.parameters['listId']}:item:1"}
         return self.parameters
+
+
+def as_json(content: dict[str, Any]) -> dict[str, Any]:
+    """Declare the content of a request as JSON."""
+    return {**content, "headers": {**JSON, **content.get("headers", {})}}
 
 
 async def _timed(

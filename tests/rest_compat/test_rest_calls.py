@@ -467,23 +467,29 @@ async def test_an_id_is_one_segment(gateway, path, email_id):
 
 
 @pytest.mark.parametrize(
-    "path",
+    ("path", "nearest"),
     [
-        "/api/access/email",
-        "/api/access/email/",
-        f"{MESSAGES}/providerA:1/",
-        f"{MESSAGES}/a/b",
-        "/api/access/email/Messages",
-        "/api/access/nowhere",
+        ("/api/access/email", MESSAGES),
+        ("/api/access/email/", MESSAGES),
+        ("/api/access/emails/mesages", MESSAGES),
+        (f"{MESSAGES}/providerA:1/", f"{MESSAGES}/{{emailId}}"),
+        (f"{MESSAGES}/a/b", f"{MESSAGES}/{{emailId}}/reply"),
+        (f"{MESSAGES}/a/replay", f"{MESSAGES}/{{emailId}}/reply"),
+        ("/api/access/email/Messages", MESSAGES),
+        ("/api/access/nowhere", None),
     ],
 )
-async def test_an_unknown_path_is_404_after_admission_and_never_redirected(client, gateway, path):
+async def test_an_unknown_path_is_404_after_admission_and_never_redirected(
+    client, gateway, path, nearest
+):
     response = await client.get(path)
 
     assert response.status_code == 404
     assert response.json() == {
         "error": "NOT_FOUND",
-        "message": "There is nothing at this path.",
+        "message": "There is nothing at this path. "
+        + (f"Did you mean {nearest}? " if nearest else "")
+        + "The calls are described at /docs/.",
         "requestId": "r-1",
     }
     assert gateway.steps() == ["admit"]

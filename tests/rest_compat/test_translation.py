@@ -138,10 +138,11 @@ class Caller:
     def call(self, method, path, body=None, headers=()):
         """Call; *body* is JSON, or bytes."""
         content = body if isinstance(body, bytes) else orjson.dumps(body) if body else b""
+        headers = {"Content-Type": "application/json", **dict(headers)}
 
         async def run():
             async with self.world.world.client(self.secret) as client:
-                return await client.request(method, path, content=content, headers=dict(headers))
+                return await client.request(method, path, content=content, headers=headers)
 
         return self.world.runner.run(run())
 

@@ -83,7 +83,6 @@ async def test_what_the_schema_does_not_have_is_refused_before_anything_runs(rea
     (error, *_) = answer["errors"]
     codes = {"GRAPHQL_VALIDATION_FAILED", "GRAPHQL_PARSE_FAILED", "VALIDATION_ERROR"}
     assert error["extensions"]["code"] in codes, error
-    assert "Did you mean" not in str(answer)
     assert readonly.calls() == []
 
 

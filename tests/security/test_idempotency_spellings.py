@@ -14,7 +14,8 @@ SEND = "mutation ($input: SendEmailInput!) { sendEmail(input: $input) { success 
 
 async def post(client, path, content=MESSAGE, **more):
     body = content if isinstance(content, str) else json.dumps(content)
-    return await client.post(path, content=body, headers=KEY, **more)
+    headers = {**KEY, "Content-Type": "application/json"}
+    return await client.post(path, content=body, headers=headers, **more)
 
 
 def replayed(response):

@@ -11,6 +11,7 @@ import unicodedata
 
 import orjson
 import pytest
+import whole_world
 from generated_requests import LIMITS
 from hostile_texts import FEW, UNITS, text_of
 
@@ -29,6 +30,7 @@ IDN = [f"@{'漢é' * 20}{number}.{'ā' * 40}.example" for number in range(MAX_WO
 
 def call(served, stalls, name, method, url, **content):
     client = served.client if "/api/access/" in url or url == "/graphql" else served.admin
+    content = whole_world.as_json(content) if url == "/graphql" else content
     return stalls.measure_sync(
         name,
         lambda: served.runner.run(client.request(method, url, **content)),

@@ -21,6 +21,7 @@ from policy.vocabulary import Code
 from rest_compat.errors import problem
 from rest_compat.saved.document import SavedDocument
 from rest_compat.saved.routes import Routes
+from rest_compat.unknown_paths import NOTHING
 
 _REVISION = "SELECT documents_rev FROM deployment"
 _ALL = "SELECT id, name, method, path, status, digest FROM saved_documents ORDER BY id"
@@ -97,7 +98,7 @@ class StoredDocuments:
         """Return the text of *document*, and its operation; see `SavedDocuments`."""
         text = await self.text(document)
         if text is None:
-            raise problem(Code.NOT_FOUND, "There is nothing at this path.", status=404)
+            raise problem(Code.NOT_FOUND, NOTHING, status=404)
         try:
             return text, checks.prepare(self._graph, text)
         except InvalidInput as refusal:

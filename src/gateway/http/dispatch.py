@@ -24,6 +24,7 @@ from rest_compat.ports import Problem
 from rest_compat.request import RestRequest
 from rest_compat.responses import RestResponse, send_response
 from rest_compat.router import Router
+from rest_compat.unknown_paths import NOTHING
 
 # Paths of the REST table alone.
 REST_PREFIXES = ("/api/access/", "/api/saved/", "/internal/api/access/")
@@ -34,7 +35,6 @@ EXPLAIN = "/graphql/explain"
 MANAGEMENT_DESCRIPTION = "/api/management/openapi.json"
 _EVERYWHERE = frozenset({*PROBES, MANAGEMENT_DESCRIPTION})
 Handler = Callable[[RestRequest], Awaitable[RestResponse]]
-NOTHING = "There is nothing at this path."
 
 
 class Dispatcher:

@@ -15,9 +15,10 @@ from graph import errors
 from graph.context import Context
 from graph.documents.cost_limits import MAX_BYTES_WITH_FILES
 from graph.documents.operations import Graph
+from graph.documents.request_body import GraphQLRequest
 from graph.request_execution import (
+    JSON_TYPE,
     NO_SURFACE_COST,
-    GraphQLRequest,
     HttpResponse,
     RunOnce,
     read_unrun,
@@ -25,7 +26,7 @@ from graph.request_execution import (
     respond,
 )
 from graph.request_log import WHOLE_REQUEST
-from policy.refusals import InvalidInput, Refusal
+from policy.refusals import Conflict, InvalidInput, Refusal
 from policy.vocabulary import Code
 from rest_compat.body import read_body
 from rest_compat.ledger import KEY_HEADER, Ledger
@@ -188,9 +189,18 @@ async def _respond(
 
 
 async def read_whole_body(request: RestRequest) -> bytes | Refusal:
-    """Read the body; return the refusal of one that did not arrive whole."""
+    """Read the body; return the refusal of one that did not arrive whole or is not JSON."""
     declared = request.header("content-length")
     try:
-        return await read_body(request.receive, declared=declared, limit=MAX_BYTES_WITH_FILES)
+        body = await read_body(request.receive, declared=declared, limit=MAX_BYTES_WITH_FILES)
     except Problem as problem:
         return to_refusal(problem)
+    if body and not _is_json(request.header("content-type") or ""):
+        message = "Send the body as JSON, with the header Content-Type: application/json."
+        return Conflict(message, code=Code.UNSUPPORTED_MEDIA_TYPE)
+    return body
+
+
+def _is_json(content_type: str) -> bool:
+    media_type = content_type.partition(";")[0].strip().lower()
+    return media_type == JSON_TYPE or media_type.endswith("+json")

@@ -13,14 +13,11 @@ from gateway.management.auth import require_admin
 from gateway.services import Services
 
 
-def build(
-    services: Services, *, sandbox: ASGIApp | None, demo: Sequence[DemoToken], default: ASGIApp
-) -> FastAPI:
+def build(services: Services, *, sandbox: ASGIApp | None, demo: Sequence[DemoToken]) -> FastAPI:
     """
     Build the application, without FastAPI's own pages, redirects and telemetry.
 
-    *sandbox* handles what is below /sandbox; the explorer offers the tokens of *demo*; unknown
-    paths go to *default*.
+    *sandbox* handles what is below /sandbox; the explorer offers the tokens of *demo*.
     """
     app = FastAPI(
         title="access-gateway",
@@ -37,7 +34,6 @@ def build(
     app.include_router(openapi.router)
     app.include_router(oauth_pages.router)
     pages.install(app, sandbox=sandbox, demo=demo)
-    app.router.default = default
     return app
 
 

@@ -8,6 +8,7 @@ from starlette.routing import Match
 
 from gateway.errors import Overloaded
 from gateway.http.middleware import request_state
+from gateway.management import openapi
 from gateway.operations.validation import details_of
 from gateway.store.database import StorageUnavailable
 from graph import errors as graph_errors
@@ -16,6 +17,10 @@ from policy.vocabulary import Code
 from rest_compat import errors
 from rest_compat.body import ClientGone
 from rest_compat.ports import Problem
+from rest_compat.request import path_segments
+from rest_compat.router import split_path
+from rest_compat.table import ENDPOINTS
+from rest_compat.unknown_paths import NOTHING, describe_unknown
 
 
 def install(app: FastAPI) -> None:
@@ -61,10 +66,19 @@ async def _http(request: Request, refusal: Exception) -> Response:
         raise refusal
     status = refusal.status_code
     code, message = _HTTP.get(status, (Code.INVALID_REQUEST, "The request is invalid."))
+    if status == 404:
+        message = describe_unknown(path_segments(request.scope), _known_paths(request))
     answer = _answer(request, errors.problem(code, message, status=status))
     if status == 405:
         answer.headers["Allow"] = _allow(request)
     return answer
+
+
+def _known_paths(request: Request) -> list[tuple[str, ...]]:
+    """Return the paths of the surfaces, in the order of the table, and of the application."""
+    routes = iter_route_contexts(request.app.routes)
+    own = {tuple(map(openapi.camel, split_path(each.path))) for each in routes if each.path}
+    return [split_path(endpoint.path) for endpoint in ENDPOINTS] + sorted(own)
 
 
 def _allow(request: Request) -> str:
@@ -78,7 +92,7 @@ def _allow(request: Request) -> str:
 
 
 _HTTP = {
-    404: (Code.NOT_FOUND, "There is nothing at this path."),
+    404: (Code.NOT_FOUND, NOTHING),
     405: (Code.METHOD_NOT_ALLOWED, "This path does not allow this method."),
     413: (Code.PAYLOAD_TOO_LARGE, "The request body is too large."),
 }

@@ -74,7 +74,7 @@ def describe(management: dict[str, Any], routes: Iterable[BaseRoute]) -> dict[st
     schemas, naming = SchemaComponents(), NamedSchemas()
     return_types = _return_types(routes)
     paths = {
-        re.sub(r"{(\w+)}", lambda match: f"{{{_camel(match[1])}}}", path): {
+        re.sub(r"{(\w+)}", lambda match: f"{{{camel(match[1])}}}", path): {
             method: naming.enumerations(
                 naming.body(
                     _describe_operation(operation, _success(return_types[path, method], schemas))
@@ -144,14 +144,14 @@ def _describe_operation(operation: dict[str, Any], success: JsonSchema) -> dict[
     parameters = [
         {
             **parameter,
-            "name": _camel(parameter["name"]),
+            "name": camel(parameter["name"]),
             "schema": _with_json_schema_constraints(parameter["schema"]),
         }
         for parameter in operation.get("parameters", ())
     ]
     return {
         **operation,
-        "operationId": _camel(operation["operationId"].split("_api_")[0]),
+        "operationId": camel(operation["operationId"].split("_api_")[0]),
         "parameters": parameters,
         "security": [{"adminToken": []}],
         "responses": {**answers, **refusals},
@@ -169,6 +169,7 @@ def _with_json_schema_constraints(schema: Any) -> Any:
     return schema
 
 
-def _camel(name: str) -> str:
+def camel(name: str) -> str:
+    """Return a name of the code as clients see it: `token_id` is `tokenId`."""
     first, *rest = name.split("_")
     return first + "".join(word.title() for word in rest)

@@ -4,6 +4,8 @@ Documents: parsed, measured, validated, and prepared as operations.
     operations            the documents of the REST table, and the cache of callers' documents
     operation             one operation: its variables and requirements, and its execution
     saved_operation       the operation of a saved document
+    request_body          the body of a request, read strictly
+    suggestions           "Did you mean" in validation errors, from a token's shape
     variables             describes variables that do not fit
     cost_limits           the limits of a document (docs/spec/graphql.md#document-limits)
     comparisons           counts pairs of repeated fields, which validation compares

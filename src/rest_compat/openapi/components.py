@@ -21,6 +21,7 @@ _MEANINGS: Mapping[int, str] = MappingProxyType(
         409: "The idempotency key is in use or was used with another request.",
         412: "The resource has changed since it was read, or the write would have another effect.",
         413: "The body is too large.",
+        415: "The body is not declared as JSON.",
         416: "The range begins after the end of the file.",
         422: "The surface is not enabled for the token, or no account of this kind is connected.",
         429: "A rate limit of the gateway or of the provider is reached.",

@@ -121,7 +121,9 @@ def build_openapi(
                 "accessToken": {"type": "http", "scheme": "bearer", "description": BEARER}
             },
             "headers": dict(HEADERS),
-            "responses": dict(sorted(error_responses(endpoints).items())),
+            "responses": dict(
+                sorted({**error_responses(endpoints), **graphql_paths.RESPONSES}.items())
+            ),
             "parameters": dict(PARAMETERS),
             "schemas": dict(sorted(components.schemas.items())),
         },

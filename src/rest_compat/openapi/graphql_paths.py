@@ -4,13 +4,19 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from rest_compat.openapi.components import COMMON_HEADERS, ERROR
+from rest_compat.openapi.components import COMMON_HEADERS, ERROR, describe_error_response
 from rest_compat.openapi.schema_values import JsonSchema
 
 TAG = "GraphQL", "Questions about GraphQL documents."
 REST_OF = "/graphql/rest-of"  # answers tokens that are limited to saved documents too
-_STATUSES = (400, 401, 408, 413, 429, 500, 503)
+_STATUSES = (400, 401, 408, 413, 415, 429, 500, 503)
 _STATUSES_OF_ID = (403, 404)  # a `documentId` that the token may not run, or of no document
+RESPONSES: Mapping[str, JsonSchema] = MappingProxyType(
+    {
+        f"{ERROR}{status}": describe_error_response(status, ERROR)
+        for status in (*_STATUSES, *_STATUSES_OF_ID)
+    }
+)
 _TEXT: JsonSchema = {"type": "string"}
 _TEXT_OR_NULL: JsonSchema = {"type": ["string", "null"]}
 

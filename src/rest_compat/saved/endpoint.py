@@ -21,6 +21,7 @@ from rest_compat.responses import RestResponse
 from rest_compat.saved.document import PREFIX, SavedDocument, SavedOperation, endpoint_of
 from rest_compat.saved.routes import Routes, path_values
 from rest_compat.table import Endpoint
+from rest_compat.unknown_paths import NOTHING
 
 ROUTE = f"{PREFIX}/{{path}}"  # of all saved documents, in logs and metrics
 MAX_RESPONDERS = 256  # prepared documents that a process keeps
@@ -203,4 +204,4 @@ class SavedRoutes:
 
 
 def _nothing() -> Problem:
-    return errors.problem(Code.NOT_FOUND, "There is nothing at this path.", status=404)
+    return errors.problem(Code.NOT_FOUND, NOTHING, status=404)

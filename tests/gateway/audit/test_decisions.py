@@ -234,7 +234,8 @@ async def test_graphql_without_a_root_field_is_recorded_once(world, query, expec
 
 async def test_an_incomplete_graphql_body_is_recorded(world):
     async with world.client(await world.token({})) as client:
-        await client.post("/graphql", content=b" " * (64 * 1024 + 1))
+        kind = {"Content-Type": "application/json"}
+        await client.post("/graphql", content=b" " * (64 * 1024 + 1), headers=kind)
 
     expected = ("graphql", None, "refused", "input", "PAYLOAD_TOO_LARGE", 413)
     assert await rows(world, *TOLD, "cost") == [(*expected, 1)]

@@ -48,7 +48,7 @@ async def test_management_and_metrics_are_on_the_admin_listener_alone(ask, path)
     assert hidden.status_code == 404
     assert (hidden.json()["error"], hidden.json()["message"]) == (
         "NOT_FOUND",
-        "There is nothing at this path.",
+        "There is nothing at this path. The calls are described at /docs/.",
     )
 
 

@@ -171,7 +171,7 @@ async def test_unauthenticated_graphql_requests_have_their_own_bucket(client, to
 async def test_a_document_that_cannot_run_is_charged_to_graphql_once_the_caller_is_known(
     client, token
 ):
-    mine = {"Authorization": f"Bearer {token['token']}"}
+    mine = {"Authorization": f"Bearer {token['token']}", "Content-Type": "application/json"}
 
     answers = [
         await client.post("/graphql", content=body, headers=mine)
@@ -340,6 +340,7 @@ async def test_a_500_reveals_nothing(client, token, gateway, monkeypatch):
 
 async def test_a_graphql_body_over_64_kib_is_413_in_the_graphql_shape(client, token):
     mine = {"Authorization": f"Bearer {token['token']}", "X-Request-Id": "r"}
+    mine["Content-Type"] = "application/json"
     response = await client.post("/graphql", content=b"x" * (64 * 1024 + 1), headers=mine)
 
     assert response.status_code == 413

@@ -316,7 +316,8 @@ async def test_without_a_key_every_call_sends(client, world, api):
 async def test_a_mutation_under_a_malformed_key_is_400(client, world, headers):
     body = json.dumps({"query": SEND, "variables": {"input": MESSAGE}})
 
-    response = await client.post("/graphql", content=body, headers=headers)
+    kind = ("Content-Type", "application/json")
+    response = await client.post("/graphql", content=body, headers=[kind, *headers])
 
     assert response.status_code == 400
     why = "must be one value of 1 to 255 visible ASCII characters"
