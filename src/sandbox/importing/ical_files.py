@@ -13,7 +13,7 @@ from sandbox.calendar.records import EventContent, EventTime, NewEvent, Override
 from sandbox.calendar.recurrence import check_rule, expand_rule, localise_until
 from sandbox.importing import ical_components
 from sandbox.importing.ical_components import Component
-from sandbox.importing.ical_properties import parse_integer, read_content
+from sandbox.importing.ical_properties import email_address, parse_integer, read_content
 from sandbox.importing.ical_series import FileEvent, assemble_series
 from sandbox.importing.ical_times import OUT_OF_RANGE, TimeReader, read_dates
 from sandbox.importing.ical_zones import NoMatchingZone, ZoneTable, iana_zone
@@ -66,12 +66,15 @@ def read(data: bytes, *, zone: str, account: str) -> CalendarFile:
         (zone_name for part in parts if (zone_name := iana_zone(part.text("X-WR-TIMEZONE")))), None
     )
     definitions = [inner for part in parts for inner in part.inner if inner.name == "VTIMEZONE"]
-    reader = _Reader(ZoneTable(definitions), own_zone or zone, account)
+    zones = ZoneTable(definitions)
+    reader = _Reader(zones, own_zone or zone, account)
     for part in parts:
         reader.calendar(part)
     events, outdated = assemble_series(reader.events)
     for event in outdated:
         reader.refuse(event.name, "a newer version of the same event is taken")
+    for name in zones.unknown:
+        reader.refuse(name, f"an unknown time zone; its times are taken in {own_zone or zone}")
     return CalendarFile(
         name=next((part.text("X-WR-CALNAME", "NAME") for part in parts), ""),
         zone=own_zone,
@@ -124,17 +127,20 @@ class _Reader:
     def _read_event(self, component: Component, name: str, times: TimeReader) -> FileEvent:
         start, end = times.span(component)
         content = read_content(component, start, end, account=self._account)
+        for guest in component.every("ATTENDEE"):
+            if not email_address(guest):
+                self.refuse(name, f"an attendee without an address: {guest.value[:60]}")
         recurrence, overrides = self._recurrence(component, name, content, times)
         line = component.first("RECURRENCE-ID")
         original = None if line is None else times.when(line, start.zone)
-        if line is not None and line.params.get("RANGE", "").upper() == "THISANDFUTURE":
-            self.refuse(name, "changes all that follow too; taken for one time alone")
+        scope = "" if line is None else line.params.get("RANGE", "").upper()
         source = "\n".join(component.source)
         return FileEvent(
             uid=component.text("UID") or f"{hashlib.sha256(source.encode()).hexdigest()[:24]}@ics",
             name=name,
             sequence=parse_integer(component.text("SEQUENCE")),
             original=original,
+            changes_later=scope == "THISANDFUTURE",
             content=content,
             recurrence=recurrence,
             overrides=overrides,

@@ -28,6 +28,7 @@ class FileEvent:
         name: Name in the report.
         sequence: Revision; larger is newer.
         original: Of a changed occurrence: its original start in the series.
+        changes_later: Whether it changes the later occurrences too.
         clock: Time zone of its times, when no IANA zone matches.
     """
 
@@ -39,6 +40,7 @@ class FileEvent:
     recurrence: Recurrence | None
     overrides: tuple[Override, ...]
     created_ms: int | None
+    changes_later: bool = False
     clock: tzinfo | None = None
 
 
@@ -85,13 +87,14 @@ def _separate_event(event: FileEvent) -> NewEvent:
 def _merge_series(master: FileEvent, changed: Sequence[FileEvent]) -> NewEvent:
     overrides = {override.original: override for override in master.overrides}
     dropped = set() if master.recurrence is None else set(master.recurrence.dropped)
-    for event in sorted(changed, key=lambda event: event.sequence):  # the newest revision is last
+    # The newest revision is last, and a change of one occurrence comes after those of many.
+    for event in sorted(changed, key=lambda event: (not event.changes_later, event.sequence)):
         original = _occurrence_of(master, event.original or event.content.start)
         if original in dropped and event.sequence < master.sequence:
             continue
-        overrides[original] = Override(
-            original=original, content=event.content, cancelled=event.content.status == "cancelled"
-        )
+        is_cancelled = event.content.status == "cancelled"
+        for start, content in _changed(master, original, event):
+            overrides[start] = Override(original=start, content=content, cancelled=is_cancelled)
     new_event = NewEvent(
         uid=master.uid,
         content=master.content,
@@ -100,6 +103,20 @@ def _merge_series(master: FileEvent, changed: Sequence[FileEvent]) -> NewEvent:
         created_ms=master.created_ms,
     )
     return new_event if master.clock is None else _localise(new_event, master.clock)
+
+
+def _changed(
+    master: FileEvent, original: EventTime, event: FileEvent
+) -> Iterator[tuple[EventTime, EventContent]]:
+    """Yield what *event* changes: the start by the series and the content of each occurrence."""
+    yield original, event.content
+    if event.changes_later and master.recurrence is not None:
+        until = max(original.instant, datetime.now(UTC)) + _LISTED
+        moved = event.content.start.local - original.local
+        series = SeriesStarts(master.content.start, master.recurrence)
+        for start in series.between(original.instant, until):
+            if start != original:
+                yield start, event.content.starting_at(start.later(moved))
 
 
 def _occurrence_of(master: FileEvent, original: EventTime) -> EventTime:

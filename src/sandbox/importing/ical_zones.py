@@ -6,7 +6,7 @@ A zone is matched by its name, by an older or vendor's name, or by its own defin
 
 import re
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import cache
 from typing import Any
 from zoneinfo import available_timezones
@@ -22,7 +22,7 @@ _SAMPLES = 130  # about two years, from the start of the year in question
 _NUMBER = re.compile(r"(?<![ -])[ -]+\d{1,2}$")
 _SHOWN_OFFSET = re.compile(r"^\((?:UTC|GMT)[^()]{0,8}\) *", re.IGNORECASE)
 _AMERICAN = re.compile(r"(\w{1,20}) time \((?:us & canada|canada)\)", re.IGNORECASE)
-_OFFSET = re.compile(r"(?:UTC|GMT)?([+-])(\d{1,2})(?::?00)?", re.IGNORECASE)
+_OFFSET = re.compile(r"(?:UTC|GMT)?([+-])(\d{1,2})(?::?(\d\d))?", re.IGNORECASE)
 _CONTINENTS = frozenset({"Africa", "America", "Asia", "Atlantic", "Australia", "Europe", "Pacific"})
 _NAME = re.compile(r"[A-Za-z][\w+-]*(?:/[\w+-]+){0,2}", re.ASCII)
 
@@ -41,11 +41,17 @@ class NoMatchingZone(ValueError):
 
 
 class ZoneTable:
-    """The zones of one file."""
+    """
+    The zones of one file.
+
+    Attributes:
+        unknown: Names that were asked for, and that nothing defines.
+    """
 
     def __init__(self, definitions: Iterable[Component]) -> None:
         """*definitions* are its VTIMEZONE components."""
         self._defined = {definition.text("TZID"): definition for definition in definitions}
+        self.unknown: dict[str, None] = {}
         self._resolved: dict[tuple[str, int], str | None] = {}
 
     def name(self, tzid: str, year: int) -> str | None:
@@ -55,12 +61,14 @@ class ZoneTable:
         None when the name is unknown and the file does not define it.
 
         Raises:
-            UnlikeAnyZone: It is defined, but no IANA zone matches.
+            NoMatchingZone: It is defined, but no IANA zone matches.
             ValueError: Its definition is malformed.
         """
         key = tzid, year
         if key not in self._resolved:
             self._resolved[key] = self._resolve(tzid.strip().strip('"'), year)
+            if self._resolved[key] is None:
+                self.unknown[tzid] = None
         return self._resolved[key]
 
     def _resolve(self, tzid: str, year: int) -> str | None:
@@ -119,8 +127,11 @@ def _by_display_name(shown: str) -> str | None:
 
 def _by_offset(tzid: str) -> str | None:
     match = _OFFSET.fullmatch(tzid.strip())
-    if match is None or int(match[2]) > 12:
+    if match is None or int(match[2]) > 14:
         return None
+    if int(match[3] or 0) or int(match[2]) > 12:
+        offset = timedelta(hours=int(match[2]), minutes=int(match[3] or 0))
+        raise NoMatchingZone(timezone(-offset if match[1] == "-" else offset))
     return f"Etc/GMT{'-' if match[1] == '+' else '+'}{int(match[2])}"
 
 

@@ -26,7 +26,9 @@ def occurrences(data, zone, until):
     calendar = store.add_calendar("provider-a", "Cases", zone=zone)
     read = ical_files.read(data, zone=zone, account="owner@example.com")
     store.add_events(calendar, list(read.events))
-    assert {event.reason for event in read.unusable} <= {OUTDATED}
+    unusable = {event.reason.partition(":")[0] for event in read.unusable}
+    unknown = f"an unknown time zone; its times are taken in {zone}"
+    assert unusable <= {OUTDATED, unknown, "an attendee without an address"}
     for event in store.events(calendar):
         for occurrence in store.occurrences(event, Window(until=until)):
             yield occurrence.content
@@ -81,3 +83,48 @@ def test_a_zone_is_known_by_its_names(written, hour):
     (content,) = occurrences(text.encode(), "Asia/Yekaterinburg", datetime(2027, 1, 1, tzinfo=UTC))
 
     assert moment(content.start) == datetime(2026, 1, 5, hour, tzinfo=UTC)
+
+
+def test_what_is_left_out_or_guessed_is_named():
+    lines = (
+        "UID:u", "SUMMARY:Keel", "DTSTART;TZID=Nowhere:20260105T090000", "RRULE:FREQ=DAILY;COUNT=2",
+        "ATTENDEE;CN=Nobody:mailto:", 'ATTENDEE;CN="unclosed:mailto:ann@x.example',
+    )  # fmt: skip
+    event = "\n".join(("BEGIN:VEVENT", *lines, "END:VEVENT"))
+
+    read = ical_files.read(
+        f"BEGIN:VCALENDAR\n{event}\nEND:VCALENDAR\n".encode(), zone="UTC", account="me@x.example"
+    )
+
+    assert [(event.name, event.reason) for event in read.unusable] == [
+        ("Keel", 'a line that cannot be read: ATTENDEE;CN="unclosed:mailto:ann@x.example'),
+        ("Keel", "an attendee without an address: mailto:"),
+        ("Nowhere", "an unknown time zone; its times are taken in UTC"),
+    ]
+
+
+def test_a_change_of_this_and_all_later_times_moves_them():
+    series = "DTSTART:20260105T090000Z\nDTEND:20260105T100000Z\nRRULE:FREQ=DAILY;COUNT=4"
+    change = (
+        "RECURRENCE-ID;RANGE=THISANDFUTURE:20260106T090000Z\n"
+        "DTSTART:20260106T120000Z\nDTEND:20260106T123000Z\nSUMMARY:Later"
+    )
+    single = (
+        "RECURRENCE-ID:20260107T090000Z\nDTSTART:20260107T150000Z\nDTEND:20260107T160000Z\n"
+        "SUMMARY:Once"
+    )
+    events = "\n".join(
+        f"BEGIN:VEVENT\nUID:u\n{lines}\nEND:VEVENT" for lines in (series, single, change)
+    )
+    text = f"BEGIN:VCALENDAR\n{events}\nEND:VCALENDAR\n"
+
+    contents = occurrences(text.encode(), "UTC", datetime(2027, 1, 1, tzinfo=UTC))
+
+    assert sorted(
+        (f"{c.start.local:%d %H:%M}", f"{c.end.local:%H:%M}", c.title) for c in contents
+    ) == [
+        ("05 09:00", "10:00", None),
+        ("06 12:00", "12:30", "Later"),
+        ("07 15:00", "16:00", "Once"),
+        ("08 12:00", "12:30", "Later"),
+    ]

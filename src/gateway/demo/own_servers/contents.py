@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-from icalendar import Calendar, Event, vCalAddress
+from icalendar import Calendar, Event, vCalAddress, vRecur
 
 from sandbox.calendar.records import EventContent, EventTime, NewEvent
 from sandbox.mail.records import NewMail
@@ -76,8 +76,9 @@ def _calendar_object(uid: str, event: NewEvent) -> bytes:
     series = _component(uid, event.content)
     if event.recurrence is not None:
         for rule in event.recurrence.rules:
-            parts = (part.partition("=") for part in rule.split(";"))
-            series.add("rrule", {name: value.split(",") for name, _, value in parts})
+            series.add("rrule", vRecur.from_ical(rule))
+        for added in event.recurrence.added:
+            series.add("rdate", _time(added))
         for dropped in (*event.recurrence.dropped, *_cancelled(event)):
             series.add("exdate", _time(dropped))
     calendar.add_component(series)

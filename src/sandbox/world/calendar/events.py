@@ -18,6 +18,7 @@ from sandbox.world.accounts import DemoAccount, demo_accounts
 from sandbox.world.calendar.calendars import calendar_plans, planned_meetings
 from sandbox.world.calendar.edge_cases import edge_case_events
 from sandbox.world.calendar.meetings import Meeting, MeetingTime, OccurrenceChange
+from sandbox.world.calendar.odd_events import odd_events
 
 _SEEDED = "world:calendar"  # meta key: the day the world was made for
 _CREATED_BEFORE = timedelta(days=21)  # a meeting is created so long before its first start
@@ -62,7 +63,7 @@ def planned_events(account: DemoAccount) -> Iterator[tuple[str, NewEvent]]:
     """Yield (calendar key, event) for every event in *account*'s calendars."""
     for meeting in planned_meetings(account):
         yield meeting.calendar, _event(meeting, account)
-    for calendar, event in edge_case_events(account):
+    for calendar, event in (*edge_case_events(account), *odd_events(account)):
         yield calendar, replace(event, created_ms=_created_ms(event.content, account))
 
 

@@ -2,6 +2,7 @@
 Prose of the world, in text files beside this module, and its readers.
 
     *_calendar.txt   meetings, in the format of `sandbox.world.calendar.calendars`
+    odd_events.ics   calendar objects in odd forms; `sandbox.world.calendar.odd_events`
     odd_mails.mbox   messages as real senders write them, in forms that are easily read wrong
     phrases.txt      phrases by heading, one per line
     *.txt            conversations, in the format of `conversation_scripts`
@@ -40,6 +41,11 @@ def odd_mails() -> Mapping[str, bytes]:
     names = (name.decode() for name in messages[::2])
     raws = (raw.removesuffix(b"\n").replace(b"\n", b"\r\n") for raw in messages[1::2])
     return MappingProxyType(dict(zip(names, raws, strict=True)))
+
+
+def odd_calendar() -> str:
+    """Return the text of ``odd_events.ics``, in which days before today are numbers in braces."""
+    return files(__name__).joinpath("odd_events.ics").read_text(encoding="utf-8")
 
 
 def read_text(name: str) -> str:
