@@ -4,7 +4,7 @@ import datetime as dt
 import ipaddress
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,23 +34,47 @@ class Proxy:
         return (self.folder / "error.log").read_text()
 
 
+# What the committed file names outside its own folder.
+PATHS = (
+    "/run/nginx.pid",
+    "/var/log/nginx/access.log",
+    "/var/log/nginx/error.log",
+    "/etc/nginx/tls/fullchain.pem",
+    "/etc/nginx/tls/privkey.pem",
+)
+
+
 def configuration(folder: Path, *, secure: int, plain: int, ports: tuple[int, int]) -> str:
     """Return the committed file with the addresses and paths of a test in place of its own."""
-    text = CONFIG.read_text()
-    for before, after in {
-        "pid /run/nginx.pid": f"pid {folder}/nginx.pid",
+    files = ("nginx.pid", "access.log", "error.log", "cert.pem", "key.pem")
+    paths = {path: f"{folder}/{name}" for path, name in zip(PATHS, files, strict=True)}
+    text = replaced(
+        CONFIG.read_text(), {**paths, **addresses(secure=secure, plain=plain, ports=ports)}
+    )
+    return with_temporary_files(text, folder)
+
+
+def addresses(*, secure: int, plain: int, ports: tuple[int, int]) -> dict[str, str]:
+    """Return what stands for the addresses of the file in a test, on loopback ports."""
+    return {
         "worker_processes auto": "worker_processes 2",
-        "/var/log/nginx/access.log": f"{folder}/access.log",
-        "/var/log/nginx/error.log": f"{folder}/error.log",
         "server 127.0.0.1:8001": f"server 127.0.0.1:{ports[0]}",
         "server 127.0.0.1:8002": f"server 127.0.0.1:{ports[1]}",
         "listen 80;": f"listen 127.0.0.1:{plain};",
         "listen 443 ssl;": f"listen 127.0.0.1:{secure} ssl;",
-        "/etc/nginx/tls/fullchain.pem": f"{folder}/cert.pem",
-        "/etc/nginx/tls/privkey.pem": f"{folder}/key.pem",
-    }.items():
+    }
+
+
+def replaced(text: str, changes: Mapping[str, str]) -> str:
+    """Replace each key of *changes*, which the text has once."""
+    for before, after in changes.items():
         assert text.count(before) == 1, before
         text = text.replace(before, after)
+    return text
+
+
+def with_temporary_files(text: str, folder: Path) -> str:
+    """Let nginx write its temporary files into *folder*."""
     temporary = "".join(
         f"    {kind}_temp_path {folder}/temp-{kind};\n"
         for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")

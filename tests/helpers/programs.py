@@ -18,9 +18,11 @@ from typing import NoReturn, Protocol
 import pytest
 from paths import REPOSITORY
 
-# Installed by `.ci/run`, from the lock; elsewhere by hand.
+# Installed by `.ci/run`, from the locks; elsewhere by hand.
 CALENDAR_SERVERS = REPOSITORY / ".peers/calendar_servers/bin"
 CALENDAR_LOCK = REPOSITORY / "tests/servers/caldav/requirements.lock"
+VALIDATORS = REPOSITORY / ".peers/manifests/bin"
+VALIDATOR_LOCK = REPOSITORY / "tests/repository/manifests/requirements.lock"
 _VERSION = re.compile(r"\d+(?:\.\d+)+")
 
 
@@ -62,11 +64,14 @@ class Needed:
 
 _POSTGRES = Needed("15", folders=tuple(map(str, sorted(Path("/usr/lib/postgresql").glob("*/bin")))))
 _CALENDAR_SERVER = Needed(folders=(str(CALENDAR_SERVERS),), locked=CALENDAR_LOCK)
+_VALIDATOR = Needed(folders=(str(VALIDATORS),), locked=VALIDATOR_LOCK)
 NEEDED = {
+    "check-jsonschema": _VALIDATOR,
     "chromium": Needed("120", names=("chromium-browser",)),
     "dnsmasq": Needed("2.80"),
     "faketime": Needed("0.9.8"),
     "initdb": _POSTGRES,
+    "kubernetes-validate": _VALIDATOR,
     "nginx": Needed("1.19.5", asked=("", "-v")),  # the first that has the option -e
     "pg_isready": _POSTGRES,
     "pgbouncer": Needed("1.18", "2"),

@@ -5,68 +5,26 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 
-import httpx
 import pytest
+from page_commands import SECRETS, below, commands, fill_in, run, until_ready, variables
 from paths import REPOSITORY
 from ports import free_port
 
-PAGE = REPOSITORY / "docs/operate/deployment.md"
-OF_ROOT = re.compile(r"(?<![\w.])/(?=(?:opt|etc|var)/)")
-SECRETS = {"AGW_ADMIN_TOKEN": "a" * 64, "AGW_SECRET_KEYS": "b" * 64}
-
-
-def commands():
-    """Return the lines of the section's code blocks, without comments."""
-    section = PAGE.read_text().partition("\n## systemd\n")[2].partition("\n## ")[0]
-    blocks = re.findall(r"^```bash\n(.+?)^```$", section, re.MULTILINE | re.DOTALL)
-    return [line.partition("  #")[0].rstrip() for block in blocks for line in block.splitlines()]
-
-
-def run(root, line):
-    done = subprocess.run(
-        ["bash", "-euc", OF_ROOT.sub(f"{root}/", line)],
-        cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
-
-
-def fill_in(settings, values):
-    """Write *values* behind the names that the operator fills in."""
-    for name, value in values.items():
-        text, count = re.subn(
-            rf"^{name}=.*$", f"{name}={value}", settings.read_text(), flags=re.MULTILINE
-        )
-        assert count == 1, f"{name} is not a line of the example"
-        settings.write_text(text)
-
-
-def until_ready(url):
-    for _ in range(600):
-        try:
-            response = httpx.get(f"{url}/readyz")
-        except httpx.TransportError:
-            time.sleep(0.1)
-        else:
-            return response.json()
-    raise AssertionError("It did not answer.")
+THIS = "repository/test_systemd_page.py"
 
 
 @pytest.mark.slow  # a wheel, an environment and a process
 def test_the_page_installs_and_starts_a_gateway(tmp_path):
     for folder in ("opt", "etc/systemd/system", "var/lib/access-gateway"):
         (tmp_path / folder).mkdir(parents=True)
-    for line in commands():
+    for line in commands("docs/operate/deployment.md", "## systemd"):
         if not line.startswith(("useradd", "systemctl")):
-            run(tmp_path, line)
+            run(below(tmp_path, line))
     settings = tmp_path / "etc/access-gateway/gateway.env"
     fill_in(settings, {**SECRETS, "AGW_PUBLIC_URL": "http://127.0.0.1"})
     unit = tmp_path / "etc/systemd/system/access-gateway@.service"
-    unit.write_text(OF_ROOT.sub(f"{tmp_path}/", unit.read_text()))
+    unit.write_text(below(tmp_path, unit.read_text()))
 
     assert settings.stat().st_mode & 0o777 == 0o600
     if analyze := shutil.which("systemd-analyze"):
@@ -78,8 +36,7 @@ def test_the_page_installs_and_starts_a_gateway(tmp_path):
 
     port = free_port()
     [start] = re.findall(r"^ExecStart=(.+)$", unit.read_text(), re.MULTILINE)
-    lines = [line for line in settings.read_text().splitlines() if line[:1].isalpha()]
-    environment = dict(line.split("=", 1) for line in lines)
+    environment = variables(settings)
     environment["AGW_DATA_DIR"] = str(tmp_path / "var/lib/access-gateway")
     process = subprocess.Popen(
         start.replace("%i", str(port)).split(),
@@ -94,13 +51,49 @@ def test_the_page_installs_and_starts_a_gateway(tmp_path):
         assert process.wait(60) in {0, -signal.SIGTERM}  # uvicorn raises it again after its end
 
 
-def test_no_page_installs_the_gateway_from_a_registry():
-    """The name is free there: whoever took it would be installed by our own page."""
-    files = [REPOSITORY / "README.md", REPOSITORY / "Dockerfile"]
-    for folder in ("docs", "deploy", "src"):
-        for ending in ("*.md", "*.py", "*.yaml", "*.service", "*.example"):
-            files += (REPOSITORY / folder).rglob(ending)
-    naming = re.compile(r"(?:pip|pipx|uv|uvx)[^\n'\"`]*(?:install|run) +['\"]?access-gateway\b")
-    texts = {path: path.read_text("utf-8") for path in files}
+FROM_REGISTRY = re.compile(
+    r"\b(?:pip3?|pipx|uvx?|poetry|pdm|conda|apt|apt-get|brew|npm|npx|docker (?:pull|run)|helm)\b"
+    r"(?![^\n]*(?:--tag|exec))[^\n`]*?[ '\"]access[-_]gateway(?=[\s'\"`\[=:@]|$)"
+)
 
-    assert [path for path, text in texts.items() if naming.search(text)] == []
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("/opt/access-gateway/bin/pip install access-gateway", True),
+        ("pip install 'access-gateway[demo]'", True),
+        ("uvx access-gateway serve", True),
+        ("docker pull access-gateway:1.0.0", True),
+        ("/opt/access-gateway/bin/pip install --no-deps dist/access_gateway-*.whl", False),
+        ("pip install 'dist/access_gateway-1.0-py3-none-any.whl[demo]'", False),
+        ("docker compose exec gateway access-gateway doctor", False),
+    ],
+)
+def test_names_in_registries_are_recognised(text, names):
+    assert bool(FROM_REGISTRY.search(text)) is names
+
+
+def test_nothing_installs_the_gateway_from_a_registry():
+    """The name is free there: whoever took it would be installed by our own page."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    texts = (".md", ".py", ".yaml", ".service", ".example", ".toml", ".html", "run", "Dockerfile")
+    names = [
+        name
+        for name in listed.stdout.splitlines()
+        if name.endswith(texts) and "static/" not in name and name != f"tests/{THIS}"
+    ]
+    found = {
+        f"{name}: {match[0]}"
+        for name in names
+        if (REPOSITORY / name).is_file()
+        for match in FROM_REGISTRY.finditer((REPOSITORY / name).read_text("utf-8"))
+    }
+
+    assert len(names) > 500
+    assert found == set()
