@@ -36,6 +36,21 @@ def test_each_heading_of_a_version_comes_once():
         assert len(set(parts)) == len(parts), section.partition("\n")[0]
 
 
+MOST_WORDS = 1600  # of a released version: what callers and operators must know
+
+
+def test_a_released_version_is_short_enough_to_be_read():
+    """
+    Union merges bring back lines of a dated version that another branch still has.
+
+    Then keep the text of main below the dated heading, and write new lines below the topmost one.
+    """
+    for section in CHANGELOG.split("\n## ")[1:]:
+        heading, _, text = section.partition("\n")
+        if "unreleased" not in heading:
+            assert len(text.split()) <= MOST_WORDS, heading
+
+
 def test_the_files_that_deploy_name_the_version():
     kustomization = yaml.safe_load(
         (REPOSITORY / "deploy/kubernetes/kustomization.yaml").read_text("utf-8")
