@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from gateway.operations.json_schemas import SchemaComponents
 from gateway.operations.settings_views import TokenSettings
-from policy.settings import DEFAULTS
+from policy.settings import DEFAULTS, OF_NEW_TOKENS
 
 _HEAD = """# Settings of access tokens
 
@@ -38,14 +38,14 @@ def token_settings_page() -> str:
     """Return the page: a table of all settings, and one of the words that they take."""
     components = SchemaComponents()
     components.schema_of(TokenSettings)
-    rows, words = [], []
+    rows, words, defaults = [], [], {**DEFAULTS, **OF_NEW_TOKENS}
     for name, schema in components.components["TokenSettings"]["properties"].items():
         known = [word for word in _enum(schema, components.components) if word is not None]
         if known:
             words.append(f"| `{name}` | {', '.join(f'`{word}`' for word in known)} |\n")
         meaning = schema.get("description", "").replace("|", "\\|")
         example = json.dumps(_example(name, known))
-        rows.append(f"| `{name}` | `{json.dumps(DEFAULTS[name])}` | {meaning} | `{example}` |\n")
+        rows.append(f"| `{name}` | `{json.dumps(defaults[name])}` | {meaning} | `{example}` |\n")
     return _HEAD + "".join(rows) + _WORDS + "".join(words)
 
 

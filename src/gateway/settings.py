@@ -249,8 +249,8 @@ class Settings(BaseSettings):
     )
     strict_parameters: bool = Field(
         default=False,
-        description="Whether unknown query parameters of the surfaces are 400, as with `Prefer: "
-        "handling=strict`; otherwise `X-Ignored-Parameters` names them.",
+        description="Whether unknown query parameters of the surfaces are 400 for every token; "
+        "otherwise for those with `strictParameters`, and with `Prefer: handling=strict`.",
     )
     rate_limits: Literal["on", "off"] = Field(
         default="on", description="`off` takes every rate limit away, for load tests."

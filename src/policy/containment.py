@@ -215,7 +215,7 @@ def _quota(before: TokenQuota, after: TokenQuota) -> bool:
 
 
 def _never(_before: object, _after: object) -> bool:
-    """Compare settings that choose a default and allow nothing."""
+    """Compare settings that choose a default or a way of refusing, and allow nothing."""
     return False
 
 
@@ -312,6 +312,7 @@ SETTINGS: Mapping[str, SettingAlgebra] = MappingProxyType(
         "recipients": SettingAlgebra("recipientRules", _recipients, _common_rules),
         "send_mode": SettingAlgebra("sendMode", _send_mode, _held_mode),
         "mask_mode": SettingAlgebra("maskMode", _mask_mode, _stricter_mode),
+        "strict_parameters": SettingAlgebra("strictParameters", _never, _own),
         "quota": SettingAlgebra("quota", _quota, _own),
         "allow_children": SettingAlgebra("allowChildren", _flag, _both),
         "documents": SettingAlgebra("documents", _documents, _common_rules),

@@ -18,7 +18,7 @@ from policy import vocabulary
 from policy.documents import DocumentRules, read_documents
 from policy.recipients import RecipientRules, read_rules
 from policy.refusals import Detail, InvalidInput
-from policy.settings import DEFAULTS, READERS, InvalidSetting
+from policy.settings import DEFAULTS, OF_NEW_TOKENS, READERS, InvalidSetting
 
 Word = TypeVar("Word", bound=StrEnum)
 
@@ -51,6 +51,7 @@ class Grant:
         writable_task_fields: Column ids, or None for all.
         default_task_provider: The meaning of `auto`; None when the connections decide.
         recipients: To whom the token may write; None means to everyone.
+        strict_parameters: Whether unknown query parameters are refused unless the call is lenient.
         allow_children: Whether the holder may create child tokens.
         documents: The only calls that are allowed; None means all.
         documents_log_only: The only calls that are not noted in the decision log; None means all.
@@ -79,6 +80,7 @@ class Grant:
     recipients: RecipientRules | None
     send_mode: vocabulary.SendMode
     mask_mode: vocabulary.MaskMode
+    strict_parameters: bool
     quota: TokenQuota
     allow_children: bool
     documents: DocumentRules | None
@@ -129,6 +131,7 @@ class Grant:
             recipients=_recipients(value["recipientRules"]),
             send_mode=vocabulary.SendMode(str(value["sendMode"])),
             mask_mode=vocabulary.MaskMode(str(value["maskMode"])),
+            strict_parameters=value["strictParameters"] is True,
             quota=_quota(value["quota"]),
             allow_children=value["allowChildren"] is True,
             documents=read_documents(value["documents"]),
@@ -153,9 +156,14 @@ class Grant:
                 return field in self.visible_collab_fields
 
 
-def validate(settings: Mapping[str, object]) -> dict[str, object]:
+def validate(
+    settings: Mapping[str, object], stored: Mapping[str, object] = OF_NEW_TOKENS
+) -> dict[str, object]:
     """
     Check the settings object of the management API and fill in the defaults.
+
+    *stored* are those of the token if there is one: of a setting that has another default in new
+    tokens, it keeps its value.
 
     Returns:
         Every setting, in the order of the specification; lists without duplicates, order kept.
@@ -163,12 +171,13 @@ def validate(settings: Mapping[str, object]) -> dict[str, object]:
     Raises:
         InvalidInput: `VALIDATION_ERROR` with one detail per unknown key or unreadable value.
     """
-    return merge(DEFAULTS, settings)
+    unchanged = {name: stored.get(name, DEFAULTS[name]) for name in OF_NEW_TOKENS}
+    return merge({**DEFAULTS, **unchanged}, settings)
 
 
 def merge(stored: Mapping[str, object], patch: Mapping[str, object]) -> dict[str, object]:
     """
-    Change *stored* settings key by key; null resets a key to its default.
+    Change *stored* settings key by key; null resets a key to the default of new tokens.
 
     Raises:
         InvalidInput: As `validate`.
@@ -179,10 +188,11 @@ def merge(stored: Mapping[str, object], patch: Mapping[str, object]) -> dict[str
         if name not in DEFAULTS
     ]
     merged = {name: stored.get(name, default) for name, default in DEFAULTS.items()}
+    defaults = {**DEFAULTS, **OF_NEW_TOKENS}
     for name, value in patch.items():
         if name in DEFAULTS:
             try:
-                merged[name] = DEFAULTS[name] if value is None else READERS[name](value)
+                merged[name] = defaults[name] if value is None else READERS[name](value)
             except InvalidSetting as error:
                 details.append(Detail(f"settings.{name}", str(error)))
     if details:
@@ -241,6 +251,7 @@ _CLOSED: Mapping[str, object] = MappingProxyType(
         "recipientRules": MappingProxyType({"allow": (), "block": ()}),
         "sendMode": vocabulary.SendMode.DRAFT,
         "maskMode": vocabulary.MaskMode.STRICT,
+        "strictParameters": True,
         "quota": MappingProxyType({"perMinute": 0}),
         "allowChildren": False,
         "documents": (),

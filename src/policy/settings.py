@@ -210,6 +210,7 @@ _ROWS: tuple[tuple[str, object, Callable[[object], object]], ...] = (
     ("recipientRules", None, recipient_rules),
     ("sendMode", SendMode.DIRECT.value, one_of(SendMode)),
     ("maskMode", MaskMode.STRICT.value, one_of(MaskMode)),
+    ("strictParameters", False, boolean),
     ("quota", None, quota),
     ("allowChildren", False, boolean),
     ("documents", ANY, documents),
@@ -217,6 +218,8 @@ _ROWS: tuple[tuple[str, object, Callable[[object], object]], ...] = (
 )
 
 DEFAULTS: Mapping[str, object] = MappingProxyType({name: default for name, default, _ in _ROWS})
+# Settings of new tokens; `DEFAULTS` has what their absence means in tokens of earlier versions.
+OF_NEW_TOKENS: Mapping[str, object] = MappingProxyType({"strictParameters": True})
 READERS: Mapping[str, Callable[[object], object]] = MappingProxyType(
     {name: reader for name, _, reader in _ROWS}
 )

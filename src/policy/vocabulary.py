@@ -5,6 +5,7 @@ No other module spells these words as text. They are specified in docs/spec/toke
 docs/spec/masks.md, docs/spec/rules.md and docs/spec/errors.md.
 """
 
+import difflib
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from types import MappingProxyType
@@ -496,10 +497,17 @@ def expand(
 UNKNOWN_NAME = "is not known"  # of a member or parameter
 
 
-def not_known(names: Iterable[str]) -> str:
-    """Return the end of the sentence about an unknown member or parameter; *names* are known."""
-    listed = ", ".join(f"'{name}'" for name in names)
-    return f"{UNKNOWN_NAME} (known: {listed or 'none'})"
+def not_known(names: Iterable[str], *, name: str = "") -> str:
+    """
+    Return the end of the sentence about an unknown member or parameter; *names* are known.
+
+    It names the one that is most like *name*, if one is.
+    """
+    known = list(names)
+    nearest = difflib.get_close_matches(name[:100], known, n=1)
+    hint = f", did you mean '{nearest[0]}'?" if nearest else ""
+    listed = ", ".join(f"'{each}'" for each in known)
+    return f"{UNKNOWN_NAME}{hint} (known: {listed or 'none'})"
 
 
 def sentence_about(name: str, reason: str) -> str:

@@ -87,7 +87,7 @@ def _texts(
         variable = endpoint.aliases.get(name, name)
         if variable not in known:
             if strict:
-                raise invalid_parameter(name, not_known(known))
+                raise invalid_parameter(name, not_known(known, name=name))
             continue
         if len(values) > 1 or variable in texts:
             raise invalid_parameter(name, "is given more than once")

@@ -48,7 +48,7 @@ class Responder:
         graph: Prepares the document of the row.
         reader: Reads the request body.
         observer: Called when an admitted call is over.
-        strict: Whether unknown query parameters are refused without being asked to.
+        strict: Whether unknown query parameters are refused, whatever token and caller ask for.
         explorer: The address of the page that opens documents.
     """
 
@@ -106,10 +106,11 @@ class Responder:
         try:
             if preferences.graphql:
                 await self._check_gates(request, path, admitted)
-                response = await self._translate(request, path, preferences)
+                strict = self._is_strict(preferences, admitted)
+                response = await self._translate(request, path, strict=strict)
             elif self._only_reads:
                 self.entry.check_gates(self.operation, admitted, _NO_VARIABLES)
-                strict = self.strict or preferences.strict
+                strict = self._is_strict(preferences, admitted)
                 variables = bind(self.endpoint, self.operation, request, path, strict=strict)
                 outcome = await self.operation.run(variables, admitted.context)
                 if self.endpoint.streams and not outcome.errors:
@@ -136,8 +137,14 @@ class Responder:
                 self.observer(admitted, self.operation if ran else None, response, failure)
             failure = None  # its traceback holds this frame, and so the body
         if stated or request.scope["query_string"]:
-            return self._noted(response, request, path, preferences)
+            strict = self._is_strict(preferences, admitted)
+            return self._noted(response, request, path, preferences, strict=strict)
         return response
+
+    def _is_strict(self, preferences: Preferences, admitted: ports.AdmittedRequest) -> bool:
+        """Return whether unknown query parameters are refused."""
+        asked = preferences.strict or (admitted.strict and not preferences.lenient)
+        return self.strict or asked
 
     def _noted(
         self,
@@ -145,9 +152,11 @@ class Responder:
         request: RestRequest,
         path: Mapping[str, str],
         preferences: Preferences,
+        *,
+        strict: bool,
     ) -> RestResponse:
         """Return *response* with headers that name ignored parameters and applied preferences."""
-        if request.scope["query_string"] and not (self.strict or preferences.strict):
+        if request.scope["query_string"] and not strict:
             ignored = ignored_parameters(self.endpoint, self.operation, request, path)
             if ignored is not None:
                 response = response.with_headers(("X-Ignored-Parameters", ignored))
@@ -177,11 +186,10 @@ class Responder:
             raise
 
     async def _translate(
-        self, request: RestRequest, path: Mapping[str, str], preferences: Preferences
+        self, request: RestRequest, path: Mapping[str, str], *, strict: bool
     ) -> RestResponse:
         """Describe the call as a document; see `translation.to_graphql`."""
         body = None if self.body is None else await self.reader.receive(request, self.body)
-        strict = self.strict or preferences.strict
         variables = self._variables(request, path, body, strict=strict)
         described = await to_graphql.describe(
             self.text, self.operation, variables, explorer=self.explorer
@@ -261,7 +269,7 @@ class Responder:
         body: Body | None,
     ) -> RestResponse:
         """Bind the variables, run the operation, shape its result."""
-        strict = self.strict or preferences.strict
+        strict = self._is_strict(preferences, admitted)
         variables = self._variables(request, path, body, strict=strict)
         outcome = await self.operation.run(variables, admitted.context)
         if body is not None and body.read_error is not None:

@@ -112,12 +112,15 @@ class AdmittedRequest(Protocol):
     Attributes:
         token_id: The access token's id.
         context: The context that operations run in; opaque to this package.
+        strict: Whether its token refuses unknown query parameters.
     """
 
     @property
     def token_id(self) -> int: ...
     @property
     def context(self) -> Any: ...
+    @property
+    def strict(self) -> bool: ...
 
 
 class Variable(Protocol):

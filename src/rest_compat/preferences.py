@@ -19,7 +19,8 @@ class Preferences(msgspec.Struct, frozen=True, kw_only=True):
     Preferences of the caller (docs/spec/requests.md#preferences).
 
     Attributes:
-        strict: `handling=strict`: unknown query and body keys are refused.
+        strict: `handling=strict`: unknown query parameters are refused.
+        lenient: `handling=lenient`: they are ignored, though the token refuses them.
         partial_fail: `partial=fail`: an error instead of a response without some providers.
         dry_run: `dry-run`: a write is only described (docs/spec/dry-run.md). Reads ignore it.
         graphql: `graphql`: the document of the call instead of its response.
@@ -27,6 +28,7 @@ class Preferences(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     strict: bool = False
+    lenient: bool = False
     partial_fail: bool = False
     dry_run: bool = False
     graphql: bool = False
@@ -41,6 +43,7 @@ class Preferences(msgspec.Struct, frozen=True, kw_only=True):
             name
             for name, applied in (
                 ("handling=strict", self.strict),
+                ("handling=lenient", self.lenient),
                 ("partial=fail", self.partial_fail),
                 ("dry-run", self.dry_run),
                 ("graphql", self.graphql),
@@ -61,6 +64,7 @@ def read_preferences(values: Collection[str]) -> Preferences:
     stated = _stated(values)
     return Preferences(
         strict="handling=strict" in stated,
+        lenient="handling=lenient" in stated and "handling=strict" not in stated,
         partial_fail="partial=fail" in stated,
         dry_run="dry-run" in stated,
         graphql="graphql" in stated,

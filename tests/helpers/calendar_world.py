@@ -30,7 +30,7 @@ from sandbox.calendar.records import (
 )
 
 TODAY = datetime.now(UTC).date()
-EVERYTHING = {"calendarAccessEnabled": True}
+EVERYTHING = {"calendarAccessEnabled": True, "strictParameters": False}
 SCOPES = {
     "PROVIDER_A": ["https://www.googleapis.com/auth/calendar.readonly"],
     "PROVIDER_B": ["Calendars.Read", "User.Read"],

@@ -28,6 +28,7 @@ EVERYTHING = {
     "collabAccessEnabled": True,
     "allowedCollabOperations": ["all"],
     "collabAllowAllDefault": True,
+    "strictParameters": False,
 }
 WHEN = "2026-01-05T08:00:00Z"
 

@@ -117,6 +117,7 @@ class Generator:
             "allowedConnectionIds": lambda: self.random.choice([None, self.some([1, 2, 3, 4, 5])]),
             "taskBoards": self.boards,
             "writableTaskFields": lambda: self.some(["a", "b", "c", "all"]),
+            "strictParameters": lambda: self.random.random() < 0.5,
             "defaultTaskProvider": lambda: self.random.choice([None, *TaskProvider]),
             "collabSearchTotals": lambda: self.random.choice([*SearchTotals]).value,
             "sendMode": lambda: self.random.choice([*SendMode]).value,

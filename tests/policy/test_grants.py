@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from gateway.connections.rows import KINDS
 from policy.grants import Grant, effective_operations, merge, validate
 from policy.refusals import InvalidInput
-from policy.settings import DEFAULTS
+from policy.settings import DEFAULTS, OF_NEW_TOKENS
 from policy.vocabulary import (
     CalendarAccessLevel,
     Code,
@@ -35,7 +35,8 @@ def test_a_new_token_is_useless_until_enabled():
 
 
 def test_every_default_is_its_own_stored_form():
-    assert validate({}) == dict(DEFAULTS)
+    assert validate({}) == {**DEFAULTS, **OF_NEW_TOKENS}
+    assert validate({}, {}) == DEFAULTS
     assert list(validate({})) == list(DEFAULTS)
 
 
@@ -164,7 +165,10 @@ def test_null_resets_a_setting_and_the_others_stay():
 
     merged = merge(stored, {"timeframePastDays": None, "maskMode": "basic"})
 
-    assert merged == {**DEFAULTS, "emailAccessEnabled": True, "maskMode": "basic"}
+    assert merged == {**DEFAULTS, **OF_NEW_TOKENS, "emailAccessEnabled": True, "maskMode": "basic"}
+    old = merge({}, {"maskMode": "basic"})
+    assert old["strictParameters"] is False
+    assert merge(old, {"strictParameters": None})["strictParameters"] is True
 
 
 def test_a_stored_value_that_cannot_be_read_grants_nothing():

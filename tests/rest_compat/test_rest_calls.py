@@ -67,6 +67,7 @@ class Notes:
 class Visit:
     token_id: int = 7
     context: Any = None
+    strict: bool = False
 
 
 @dataclass
@@ -421,11 +422,11 @@ async def test_unknown_members_are_refused_without_a_preference(client, gateway)
     assert gateway.steps() == ["admit", "check_gates"]
 
 
-async def test_lenient_handling_is_not_announced(client):
+async def test_unknown_preferences_are_not_announced(client):
     response = await client.get(MESSAGES, headers={"prefer": "handling=lenient, wait=5"})
 
     assert response.status_code == 200
-    assert "preference-applied" not in response.headers
+    assert response.headers["preference-applied"] == "handling=lenient"
 
 
 async def test_partial_fail_is_passed_on(client, gateway):

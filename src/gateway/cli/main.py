@@ -39,9 +39,9 @@ PROGRAM_VARIABLE = "ACCESS_GATEWAY_PROGRAM"
 RUNNING = "Run"
 ACCESS = "Access"
 ACCOUNTS = "Accounts"
-ASKING = "Queries and schemas"
 STORE = "Database and keys"
-_GROUPS = (RUNNING, ACCESS, ACCOUNTS, ASKING, STORE)
+ADVANCED = "Advanced"  # rarely needed
+_GROUPS = (RUNNING, ACCESS, ACCOUNTS, STORE, ADVANCED)
 
 
 class _Grouped(TyperGroup):
@@ -176,19 +176,19 @@ app.command("doctor", rich_help_panel=RUNNING)(doctor.doctor)
 app.add_typer(token.app, name="token", rich_help_panel=ACCESS)
 app.add_typer(rule.app, name="rule", rich_help_panel=ACCESS)
 app.add_typer(document.app, name="document", rich_help_panel=ACCESS)
-app.add_typer(policy.app, name="policy", rich_help_panel=ACCESS)
 app.add_typer(decisions.app, name="decisions", rich_help_panel=ACCESS)
 app.add_typer(people.operators, name="operator", rich_help_panel=ACCOUNTS)
 app.add_typer(people.resources, name="resource", rich_help_panel=ACCOUNTS)
 app.add_typer(connection.app, name="connection", rich_help_panel=ACCOUNTS)
-app.add_typer(sandbox.app, name="sandbox", rich_help_panel=ACCOUNTS)
-app.command("seed", rich_help_panel=ACCOUNTS)(seed.seed)
 app.command("explain", rich_help_panel=ACCESS)(explain.explain)
-app.command("query", rich_help_panel=ASKING)(query.query)
-app.add_typer(schema.app, name="schema", rich_help_panel=ASKING)
-app.add_typer(schema.openapi, name="openapi", rich_help_panel=ASKING)
+app.command("query", rich_help_panel=ACCESS)(query.query)
 app.add_typer(db.app, name="db", rich_help_panel=STORE)
 app.add_typer(secret.app, name="secret", rich_help_panel=STORE)
+app.add_typer(policy.app, name="policy", rich_help_panel=ADVANCED)
+app.add_typer(sandbox.app, name="sandbox", rich_help_panel=ADVANCED)
+app.command("seed", rich_help_panel=ADVANCED)(seed.seed)
+app.add_typer(schema.app, name="schema", rich_help_panel=ADVANCED)
+app.add_typer(schema.openapi, name="openapi", rich_help_panel=ADVANCED)
 
 
 def run() -> None:

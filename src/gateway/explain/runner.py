@@ -50,6 +50,10 @@ class _AdmittedRequest:
     context: Context
     state: DryRunState
 
+    @property
+    def strict(self) -> bool:
+        return self.context.caller.grant.strict_parameters
+
 
 class DryRunner:
     """Runs calls dry. One per process."""

@@ -57,6 +57,7 @@ class AdmittedRequest(msgspec.Struct, frozen=True):
     token_id: int
     request_id: str
     context: Context
+    strict: bool
 
 
 class RequestEntry:
@@ -115,10 +116,9 @@ class RequestEntry:
             raise _problem(refusal, None, state.request_id) from refusal
         kind = EntryPoint.INTERNAL if mount else EntryPoint.REST
         context = self._context(caller, costs, state, kind, sum(costs.values()))
-        context.require_all = partial_fail
-        context.saved_document = document
-        context.by_link = state.by_link
-        return AdmittedRequest(caller.token_id, state.request_id, context)
+        context.require_all, context.saved_document = partial_fail, document
+        context.by_link, strict = state.by_link, caller.grant.strict_parameters
+        return AdmittedRequest(caller.token_id, state.request_id, context, strict)
 
     async def may_run(self, scope: Scope, charge: ports.RateBucket, document: str) -> bool:
         state = request_state(scope)

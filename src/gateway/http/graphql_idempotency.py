@@ -87,7 +87,9 @@ class IdempotentMutation(msgspec.Struct, frozen=True):
                 status=fresh.status, body=fresh.body, outcome_status=fresh.error_status
             )
 
-        admitted = AdmittedRequest(context.caller.token_id, context.request_id, context)
+        admitted = AdmittedRequest(
+            context.caller.token_id, context.request_id, context, strict=True
+        )
         answer = await run_once(
             self._intent(key, operation, context),
             running,

@@ -50,7 +50,7 @@ def _is_access_token(request: Request) -> bool:
 def _check_query(request: Request) -> None:
     """Refuse parameters that the route does not take; nothing is ignored silently."""
     known = paging.known_names(getattr(request.scope.get("route"), "openapi_extra", None))
-    reason = not_known(sorted(known))
-    details = [Detail(name, reason) for name in request.query_params if name not in known]
+    unknown = [name for name in request.query_params if name not in known]
+    details = [Detail(name, not_known(sorted(known), name=name)) for name in unknown]
     if details:
         raise invalid_query(details)

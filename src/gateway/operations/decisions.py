@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -13,12 +13,15 @@ from gateway.audit.chain import CONTEXT, DAY_MS, ChainFault, Link, payload_of
 from gateway.audit.decision import Decision, Outcome
 from gateway.audit.heads import HeadCheck
 from gateway.audit.reading import DecisionFilter, Numbered
+from gateway.errors import CommandError
 from gateway.operations import views
 from gateway.operations.inputs import Query, TimeText, WholeNumberText
 from gateway.operations.validation import details, invalid, invalid_query
 from gateway.secrets.keyring import Keyring
 from gateway.store import timestamps
 from gateway.store.database import Database, StorageUnavailable
+from gateway.store.tables import AccessToken
+from policy.counts import counted
 from policy.refusals import NotFound
 from policy.vocabulary import Code, Layer, Surface
 
@@ -191,6 +194,73 @@ async def reasons(database: Database, keyring: Keyring, request_id: str) -> view
             for error in listed
         ],
     }
+
+
+async def explained(database: Database, request_id: str) -> list[dict[str, Any]]:
+    """
+    Explain what was decided of a request: `decision`, `layers` and `sentences` of each row.
+
+    Raises:
+        CommandError: The log has no row of the request.
+    """
+    rows = await list_newest(database, query({"requestId": request_id}), limit=_PAGE)
+    if not rows:
+        raise CommandError(
+            f"The decision log has no request {request_id}: it is of another deployment, older "
+            "than AGW_DECISION_DAYS, or was refused before its token was known."
+        )
+    async with database.reading() as session:
+        revisions = {
+            row["tokenId"]: token.policy_rev
+            for row in rows
+            if (token := await session.get(AccessToken, row["tokenId"] or 0)) is not None
+        }
+    return [
+        {
+            "decision": row,
+            "layers": _layers(row),
+            "sentences": list(_sentences(row, revisions.get(row["tokenId"] or 0))),
+        }
+        for row in rows
+    ]
+
+
+def _layers(row: views.Decision) -> list[dict[str, str]]:
+    """Return every layer and whether the call passed it; nothing for a change."""
+    layers = [] if row["actor"] else list(Layer)
+    end = len(layers) if row["layer"] is None else layers.index(Layer(row["layer"]))
+    outcomes = ["passed"] * end + [row["outcome"]] + ["not_reached"] * len(layers)
+    return [
+        {"layer": layer.value, "outcome": outcome}
+        for layer, outcome in zip(layers, outcomes, strict=False)
+    ]
+
+
+def _sentences(row: views.Decision, revision: int | None) -> Iterator[str]:
+    """Say what the log holds of a call, and what it does not know."""
+    who = f"Change by {row['actor']}" if row["actor"] else f"Token {row['tokenId']}"
+    dry = ", a dry run" if row["dryRun"] else ""
+    code = f" {row['code']}" if row["code"] else ""
+    yield f"{row['at']}  {who}: {row['operation'] or 'no operation'} by {row['door']}{dry}"
+    yield f"{row['outcome'].capitalize()}: {row['status']}{code}"
+    if row["ruleId"] is not None:
+        yield f"Rule {row['ruleId']} decided."
+    if row["resourceId"] is not None:
+        yield f"It named {row['resourceId']}."
+    if row["hiddenFields"]:
+        yield f"The token may not see {counted(row['hiddenFields'], 'field')} of the surface."
+    if row["upstreamCalls"]:
+        status = f", the last with status {row['upstreamStatus']}" if row["upstreamStatus"] else ""
+        yield f"{counted(row['upstreamCalls'], 'call')} of providers{status}."
+    if row["layer"] == Layer.UPSTREAM:
+        yield f"Their responses: `access-gateway decisions reason {row['requestId']}`."
+    if revision not in {None, row["policyRevision"]}:
+        yield "The token's settings or rules were changed since then."
+    if row["actor"] is None:
+        yield (
+            "The log holds neither path, parameters nor content. What would allow such a call now: "
+            f"`access-gateway explain {row['tokenId']} METHOD PATH`."
+        )
 
 
 async def count_older_chains(database: Database, keyring: Keyring) -> int:

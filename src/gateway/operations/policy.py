@@ -146,7 +146,8 @@ async def create_token(
         operator_id=operator_ids[entry.operator],
         resource_ids=[resource_ids[name] for name in entry.resources],
         expires_at=entry.expires_at,
-        settings=plain(entry.full_settings),
+        # An imported token is an older one: its file names the settings that it had.
+        settings=plain(entry.full_settings({}) if secret else entry.full_settings()),
         secret=secret,
     )
     note(session, "createToken", token.id, token=token)
@@ -162,7 +163,7 @@ async def _change_token(
     if "expires_at" in members:
         token.expires_at = entry.expires_at
     if "settings" in members:
-        token.settings = plain(entry.full_settings)
+        token.settings = plain(entry.full_settings(stored.settings))
     if "resources" in members:
         await tokens.replace_resources(
             session, token, [resource_ids[name] for name in entry.resources]

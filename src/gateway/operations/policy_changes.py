@@ -223,7 +223,7 @@ def _members(stored: StoredToken, entry: TokenEntry) -> Iterator[tuple[str, Any,
         before, after = map(timestamps.optional_text, ends)
         yield "expiresAt", before, after, direction_of_end(*ends)
     if "settings" in members:
-        before, after = plain(stored.settings), plain(entry.full_settings)
+        before, after = plain(stored.settings), plain(entry.full_settings(stored.settings))
         directions = directions_of_settings(Grant.read(before), Grant.read(after))
         for name in after:
             yield f"settings.{name}", before[name], after[name], directions[name]

@@ -15,7 +15,7 @@ entirely.
                     "description": null}]}
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -26,6 +26,7 @@ from gateway.operations.rules import MAX_RULES
 from gateway.operations.validation import parse_file
 from policy import grants, patterns
 from policy.refusals import Detail, InvalidInput
+from policy.settings import OF_NEW_TOKENS
 from policy.vocabulary import Code, RuleAction, RuleType
 
 VERSION = 1
@@ -68,10 +69,9 @@ class TokenEntry(Input):
     settings: dict[str, Any] = Field(default_factory=dict)
     rules: Annotated[list[RuleEntry], Field(max_length=MAX_RULES)] = Field(default_factory=list)
 
-    @property
-    def full_settings(self) -> dict[str, object]:
-        """Every setting; those that are not named have their defaults."""
-        return grants.validate(self.settings)
+    def full_settings(self, stored: Mapping[str, object] = OF_NEW_TOKENS) -> dict[str, object]:
+        """Return every setting; those that are not named have their defaults, see `validate`."""
+        return grants.validate(self.settings, stored)
 
     @property
     def keyed_rules(self) -> dict[RuleKey, str | None]:

@@ -107,6 +107,11 @@ class TokenSettings(TypedDict):
         words.MaskMode,
         "`strict`: filters and orders by hidden fields are refused too; `basic`: they are null.",
     ]
+    strictParameters: Annotated[
+        bool,
+        "Whether a query parameter that a call does not know is an error, unless the call states "
+        "`Prefer: handling=lenient`; tokens of versions before 0.3 have false.",
+    ]
     quota: Annotated[TokenQuota | None, "The token's own limits; null: none."]
     allowChildren: Annotated[bool, "Whether the holder may create child tokens, which only narrow."]
     documents: Annotated[

@@ -238,7 +238,8 @@ HEADERS: Mapping[str, JsonSchema] = {
         "schema": _INTEGER,
     },
     "IgnoredParameters": {
-        "description": "The unknown query parameters, percent-encoded, separated by `, `.",
+        "description": "The unknown query parameters of a lenient call, percent-encoded, "
+        "separated by `, `.",
         "schema": _STRING,
     },
     "IdempotentReplayed": {
@@ -281,7 +282,8 @@ PARAMETERS: Mapping[str, JsonSchema] = {
     "Prefer": {
         "name": "Prefer",
         "in": "header",
-        "description": "`handling=strict`: unknown query parameters are refused. "
+        "description": "`handling=strict`: unknown query parameters are refused; "
+        "`handling=lenient`: they are ignored although the token refuses them. "
         "`partial=fail`: 502 instead of a response in which some providers are missing. "
         "`dry-run`: a write is described and not made.",
         "schema": _STRING,

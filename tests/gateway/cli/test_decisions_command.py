@@ -23,6 +23,7 @@ from gateway.operations.key_rotation import seal_decisions
 from gateway.secrets.keyring import Keyring
 from gateway.store.database import Database, StorageUnavailable
 from gateway.store.timestamps import now_ms
+from policy.vocabulary import Code, Layer
 from providers.http.failed_responses import FailedResponse
 
 NOON = 1_790_000_000_000  # 2026-09-21T14:13:20Z
@@ -70,13 +71,63 @@ def test_the_newest_come_first(run, keep):
     shown = run("decisions", "list")
     assert shown.exit_code == 0
     assert shown.stdout == (
-        "AT                        TOKEN  DOOR  OPERATION   OUTCOME  STATUS"
-        "  LAYER  CODE     UPSTREAM  RULE  REQUEST  ACTOR  DRY RUN\n"
-        "2026-09-21T14:13:21.500Z  2      rest  collabFile  allowed  200"
-        "     -      -        200       -     b        -      no\n"
-        "2026-09-21T14:13:20Z      1      rest  collabFile  refused  404"
-        "     scope  BLOCKED  200       7     a        -      no\n"
+        "AT              TOKEN  OPERATION   RESULT   REQUEST\n"
+        "09-21 14:13:21  2      collabFile  allowed  b\n"
+        "09-21 14:13:20  1      collabFile  BLOCKED  a\n"
     )
+
+
+def test_the_table_fits_100_columns(run, keep):
+    long = {"operation": "deleteUploadedAttachment", "code": Code.IDEMPOTENCY_IN_PROGRESS}
+    keep(decision("0f8fad5b-d9cb-469f-a165-70867728950e", token_id=12345, **long))
+    keep(decision("r" * 128, at=NOON + 1000))
+
+    lines = run("decisions", "list").stdout.splitlines()
+
+    assert max(map(len, lines)) == 100
+    assert lines[1].split()[-1] == "r" * 35 + "…"
+    assert lines[2].split()[2:] == [
+        "12345",
+        "deleteUploadedA…",
+        "IDEMPOTENCY_IN_PROGR…",
+        "0f8fad5b-d9cb-469f-a165-70867728950e",
+    ]
+
+
+def test_a_logged_call_is_explained_by_its_request(run, keep):
+    keep(decision("a"), decision("b"))
+
+    shown = run("explain", "--request", "a")
+
+    assert shown.exit_code == 0, shown.stderr
+    table, sentences = shown.stdout.split("\n\n")
+    rows = [line.split() for line in table.splitlines()]
+    assert rows[0] == ["LAYER", "OUTCOME"]
+    assert dict(rows[1:]) == {
+        **dict.fromkeys(list(Layer)[: list(Layer).index(Layer.SCOPE)], "passed"),
+        "scope": "refused",
+        "upstream": "not_reached",
+        "mask": "not_reached",
+    }
+    assert sentences.startswith(
+        "2026-09-21T14:13:20Z  Token 1: collabFile by rest\nRefused: 404 BLOCKED\nRule 7 decided.\n"
+    )
+    assert sentences.endswith(
+        "The log holds neither path, parameters nor content. What would allow such a call now: "
+        "`access-gateway explain 1 METHOD PATH`.\n"
+    )
+    (logged,) = json.loads(run("explain", "--request", "a", "--json").stdout)
+    assert logged["decision"]["requestId"] == "a"
+
+
+def test_an_unknown_request_cannot_be_explained(run, deployed):
+    refused = run("explain", "--request", "nothing")
+
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert refused.stderr.startswith("The decision log has no request nothing: ")
+    assert run("explain").stderr.startswith("Invalid value: name a token, or a past call")
+    both = run("explain", 1, "--request", "a")
+    assert (both.exit_code, both.stdout) == (2, "")
 
 
 @pytest.mark.parametrize(

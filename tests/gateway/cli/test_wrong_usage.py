@@ -43,6 +43,7 @@ MISFITS = [
     ("explain 1 --document here --variables []", "variables must be a JSON object"),
     (f"explain 1 {LIST} --body @nowhere", "nowhere cannot be read: No such file or directory"),
     ("query @nowhere", "nowhere cannot be read: No such file or directory"),
+    ("query nowhere", "nowhere cannot be read: No such file or directory"),
     ("query @damaged", "damaged cannot be read: it is no UTF-8 text"),
     (f"{BOARDS} --api-token", "the secret is read from standard input: put `< FILE` behind it"),
     (f"{BOARDS} --api-token --device", "leave out --api-token, --client-id, --server"),

@@ -194,7 +194,9 @@ async def test_the_management_api_has_a_description_of_its_own(client):
     body = new_token["content"]["application/json"]["schema"]
     assert body == {"$ref": "#/components/schemas/CreateTokenRequest"}
     properties = schemas["CreateTokenRequest"]["properties"]
-    assert set(properties) == {"name", "operatorId", "resourceIds", "expiresAt", "settings"}
+    assert set(properties) == {
+        *("name", "operatorId", "resourceIds", "expiresAt", "preset", "settings")
+    }
     assert "/healthz" not in paths
 
 

@@ -7,10 +7,12 @@ import pytest_asyncio
 from suites import slow_between
 
 from gateway.auth import token_format
-from policy.grants import DEFAULTS
+from policy.grants import DEFAULTS as DEFAULTS_OF_OLD_TOKENS
+from policy.settings import OF_NEW_TOKENS
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("emptied")]
 
+DEFAULTS = {**DEFAULTS_OF_OLD_TOKENS, **OF_NEW_TOKENS}
 TOKENS = "/api/access-tokens"
 MINUTE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z")
 

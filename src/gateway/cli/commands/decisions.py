@@ -18,21 +18,15 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Decisions on calls, and changes by administrators.", no_args_is_help=True)
 
+# The table has 100 columns at most; `--json`, `tail` and `explain --request` show the rest.
 _COLUMNS = {
     "at": "AT",
     "tokenId": "TOKEN",
-    "door": "DOOR",
     "operation": "OPERATION",
-    "outcome": "OUTCOME",
-    "status": "STATUS",
-    "layer": "LAYER",
-    "code": "CODE",
-    "upstreamStatus": "UPSTREAM",
-    "ruleId": "RULE",
+    "result": "RESULT",
     "requestId": "REQUEST",
-    "actor": "ACTOR",
-    "dryRun": "DRY RUN",
 }
+_WIDTHS = {"operation": 16, "result": 21, "requestId": 36}  # in characters
 
 _FILTERS = (  # names of the API
     *("tokenId", "outcome", "surface", "operation", "layer", "code", "requestId"),
@@ -79,7 +73,18 @@ def list_(  # noqa: PLR0913, PLR0917 - each is an option of the command
     listed = in_store(
         lambda store: decisions.list_newest(store.database, decisions.query(filters), limit=limit)
     )
-    report_rows(listed, _COLUMNS, as_json=as_json)
+    report_rows(listed if as_json else [_row(each) for each in listed], _COLUMNS, as_json=as_json)
+
+
+def _row(decision: "Mapping[str, Any]") -> dict[str, Any]:
+    """Return the cells of a decision: month, day and time, and who changed or what refused."""
+    by = f"by {decision['actor']}" if decision["actor"] else decision["outcome"]
+    cells = {**decision, "at": decision["at"][5:19].replace("T", " ")}
+    cells["result"] = decision["code"] or by
+    for name, width in _WIDTHS.items():
+        text = cells[name] or "-"
+        cells[name] = text if len(text) <= width else f"{text[: width - 1]}…"
+    return cells
 
 
 @app.command("tail")

@@ -15,9 +15,16 @@ from gateway.cli.options import AsJson, refuse
 _PASSING = ("allowed", "held")
 _COLUMNS = {"layer": "LAYER", "outcome": "OUTCOME", "detail": "WHY"}
 
+Logged = Annotated[
+    str | None,
+    typer.Option(
+        "--request", help="The X-Request-Id of a past call instead: what the log holds of it."
+    ),
+]
+
 
 def explain(  # noqa: PLR0913, PLR0917 - each is an option of the command
-    token_id: Annotated[int, typer.Argument(help="The token's id.")],
+    token_id: Annotated[int | None, typer.Argument(help="The token's id.")] = None,
     method: Annotated[str | None, typer.Argument(help="GET, POST, PATCH or DELETE.")] = None,
     path: Annotated[str | None, typer.Argument(help="/api/access/…, also with a query.")] = None,
     query: Annotated[
@@ -41,6 +48,7 @@ def explain(  # noqa: PLR0913, PLR0917 - each is an option of the command
     if_effect: Annotated[
         str | None, typer.Option(help="The digest that the call would require.")
     ] = None,
+    logged: Logged = None,
     as_json: AsJson = False,
 ) -> None:
     """
@@ -49,6 +57,12 @@ def explain(  # noqa: PLR0913, PLR0917 - each is an option of the command
     This process performs a dry run: it reads from providers, changes nothing and charges nothing.
     Exit code 1 when it would not be allowed.
     """
+    if logged is not None:
+        refuse((token_id is not None or document, "--request goes without a token and a call"))
+        _explain_logged(logged, as_json=as_json)
+        return
+    if token_id is None:
+        raise typer.BadParameter("name a token, or a past call by --request")
     refuse(
         (method and not path, f"say what to {method}: `explain {token_id} {method} /api/access/…`"),
         (not method and (query or body), "--query and --body go with METHOD and PATH"),
@@ -60,11 +74,7 @@ def explain(  # noqa: PLR0913, PLR0917 - each is an option of the command
     )
     request: dict[str, Any] = {"dryRun": dry_run, "ifEffect": if_effect}
     if document is not None:
-        request |= {
-            "document": option_values.content(document),
-            "variables": option_values.json_object("variables", variables),
-            "operationName": operation,
-        }
+        request |= _document(document, variables, operation)
     elif method is not None:
         request |= {"method": method, "path": path, "query": _pairs(query or [])}
     if body is not None:
@@ -73,6 +83,33 @@ def explain(  # noqa: PLR0913, PLR0917 - each is an option of the command
     report(explanation, lambda: _write(explanation, token_id), as_json=as_json)
     if explanation["outcome"] not in _PASSING:
         raise typer.Exit(1)
+
+
+def _document(file: Path, variables: str | None, operation: str | None) -> dict[str, Any]:
+    """Return the members of a question about the document in *file*."""
+    return {
+        "document": option_values.content(file),
+        "variables": option_values.json_object("variables", variables),
+        "operationName": operation,
+    }
+
+
+def _explain_logged(request_id: str, *, as_json: bool) -> None:
+    """Write what the decision log holds of a request."""
+    from gateway.cli.stores import in_store
+    from gateway.operations import decisions
+
+    logged = in_store(lambda store: decisions.explained(store.database, request_id))
+
+    def write_text() -> None:
+        for call in logged:
+            if call["layers"]:
+                output_table(call["layers"], {"layer": "LAYER", "outcome": "OUTCOME"})
+                output("")
+            for sentence in call["sentences"]:
+                output(sentence)
+
+    report(logged, write_text, as_json=as_json)
 
 
 async def _explain(token_id: int, request: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -18,7 +18,7 @@ TIMEOUT_SECONDS = 60
 
 
 def query(
-    document: Annotated[str, typer.Argument(help="The document, @FILE, or - for standard input.")],
+    document: Annotated[str, typer.Argument(help="A file, the document, or - for standard input.")],
     variables: Annotated[
         str | None, typer.Option(help="Variables as JSON, @FILE, or - for standard input.")
     ] = None,
@@ -39,7 +39,8 @@ def query(
 
     Writes the response as it is. Exit code 1 when it has errors.
     """
-    body: dict[str, Any] = {"query": option_values.text(document)}
+    is_file = "{" not in document and not document.startswith(("@", "-"))
+    body: dict[str, Any] = {"query": option_values.text(f"@{document}" if is_file else document)}
     if variables is not None:
         body["variables"] = option_values.json_object("variables", variables)
     if operation is not None:
