@@ -17,7 +17,7 @@ from unittest.mock import patch
 
 import httpx
 
-from gateway.app import assemble
+from gateway.app import Gateway, assemble
 from gateway.demo import launcher
 from gateway.demo.profiles import profiles
 from gateway.demo.world import register_client
@@ -93,17 +93,20 @@ class MeasuredWorld:
     @asynccontextmanager
     async def client(self, token: str) -> AsyncIterator[httpx.AsyncClient]:
         """Open a gateway that has read nothing yet, and a client of a token."""
+        gateway = self.gateway()
+        async with gateway.running(), self.client_of(gateway, token) as client:
+            yield client
+
+    def gateway(self) -> Gateway:
+        """Return a gateway that has read nothing yet."""
         settings = _settings(self.folder, self.changed_settings)
-        gateway = assemble(settings, sandbox=self.sandbox, clock=NOW.timestamp)
+        return assemble(settings, sandbox=self.sandbox, clock=NOW.timestamp)
+
+    def client_of(self, gateway: Gateway, token: str) -> httpx.AsyncClient:
+        """Return a client with a token, by its name."""
         headers = {"authorization": f"Bearer {self.tokens[token]}"}
         transport = httpx.ASGITransport(gateway, client=("127.0.0.1", 50000))
-        async with (
-            gateway.running(),
-            httpx.AsyncClient(
-                transport=transport, base_url=ORIGIN, headers=headers, timeout=300
-            ) as client,
-        ):
-            yield client
+        return httpx.AsyncClient(transport=transport, base_url=ORIGIN, headers=headers, timeout=300)
 
     def forget(self) -> None:
         """Begin to count anew."""
@@ -163,7 +166,8 @@ def slowed_deadlines() -> Iterator[None]:
     def slow_clock() -> float:
         return began + (real_clock() - began) / SLOWNESS
 
-    with patch("time.monotonic", slow_clock), patch.object(SystemClock, "monotonic", slow_clock):
+    of_deadlines = patch.object(SystemClock, "monotonic", staticmethod(slow_clock))
+    with patch("time.monotonic", slow_clock), of_deadlines:
         yield
 
 
