@@ -242,8 +242,6 @@ async def _translate_change_failures(call: Awaitable[Result]) -> Result:
     """
     Await a change or deletion; failures other than 429 and a timeout become 404.
 
-    The sentence of a message that is there does not say that it is missing.
-
     See docs/spec/email.md#change-and-delete-failures.
     """
     try:
@@ -252,10 +250,8 @@ async def _translate_change_failures(call: Awaitable[Result]) -> Result:
         raise
     except failures.Impossible as failure:
         raise NotFound(failure.message) from failure
-    except failures.Missing as failure:
-        raise no_email() from failure
     except failures.ProviderFailure as failure:
-        raise NotFound("The mailbox did not perform this change.") from failure
+        raise no_email() from failure
 
 
 def _unsendable(message: str, path: str | None = None) -> InvalidInput:

@@ -521,15 +521,9 @@ async def test_deleting_an_unknown_message_is_404(shared_client, email_id):
 async def test_a_deletion_that_could_not_be_done_is_404(client, world, fault, status):
     await world.fail("provider-a", **fault)
 
-    url = f"{MESSAGES}/{world.id('lease')}"
-    deletion = await client.delete(url)
-    change = await client.patch(url, json={"markAsRead": True})
+    response = await client.delete(f"{MESSAGES}/{world.id('lease')}")
 
-    for response in (deletion, change):
-        assert response.status_code == status
-        if status == 404:
-            why = "The mailbox did not perform this change."
-            assert (response.json()["error"], response.json()["message"]) == ("NOT_FOUND", why)
+    assert response.status_code == status
     assert world.stored("lease").folder == "inbox"
 
 
