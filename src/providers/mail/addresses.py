@@ -32,6 +32,7 @@ _LITERAL = re.compile(r"\[[^\[\]\s]{0,100}\]")
 _UNTIL_SEPARATOR = re.compile(r"[^,;<]*")
 _ROUTE = re.compile(r"@[^:]*:")
 _WORDS = re.compile(r'"(?:[^"\\]|\\.)*"(?:@[^\s"]*)?|[^\s"]+|"')
+_BLANKS = re.compile(r"[ \t\r\n]+")  # other spaces are characters of a name
 _MAX_BARE = 2_000  # characters of an entry without brackets
 _MAX_SCANNED = 20_000  # characters of a header, which take some ten milliseconds
 
@@ -56,7 +57,7 @@ def _parse(header: str) -> tuple[Participant, ...]:
         if match is None:
             return _parse_slowly(header)
         name, address = (match[1], match[2]) if match.lastindex == 2 else ("", match[3])
-        participants.append(_participant(name.strip(), address))
+        participants.append(_participant(_on_one_line(name), address))
     return tuple(participants)
 
 
@@ -202,7 +203,7 @@ class _Scanner:
 
     def _end_entry(self) -> Iterator[Participant]:
         entry, self._entry = self._entry, _Entry()
-        name = _on_one_line("".join(entry.name)).strip("<>")
+        name = _on_one_line("".join(entry.name)).strip("<> ")
         if entry.address is None:
             mailboxes = list(_bare_mailboxes(entry))
             if mailboxes:
@@ -284,4 +285,4 @@ def _comment(entry: _Entry) -> str:
 
 
 def _on_one_line(text: str) -> str:
-    return " ".join(text.split())
+    return _BLANKS.sub(" ", text).strip()

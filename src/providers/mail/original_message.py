@@ -5,7 +5,7 @@ Tolerant: unreadable parts are left out or replaced, since the message may conta
 """
 
 import re
-from email import message_from_bytes
+from email import message_from_bytes, message_from_string
 from email.message import Message
 from email.policy import Compat32
 
@@ -18,6 +18,7 @@ from providers.records import mail as mail_records
 _DEFAULT_NAMES = {"message/rfc822": "message.eml", "text/calendar": "invite.ics"}
 _LINE_END = re.compile(r"\r?\n")
 _BARE_RETURN = re.compile(rb"\r(?!\n)")
+_FIELD = re.compile(rb"[!-9;-~]{1,998}[ \t]{0,9}:")
 _BLANK_COLON = re.compile(rb"^([!-9;-~]{1,80})[ \t]{1,9}:", re.MULTILINE)
 _END_OF_HEADERS = re.compile(rb"\r?\n\r?\n")
 _WITH_PARAMETERS = frozenset({"content-type", "content-disposition"})
@@ -27,16 +28,28 @@ class _RawHeaders(Compat32):
     """
     Returns headers unparsed; raw bytes in them as UTF-8.
 
-    The standard library sees the boundary of parts, and no other parameter: see `parameters`.
+    The standard library sees the boundary of parts, and no other parameter, nor an encoding: see
+    `parameters` and `transfer_encodings`.
     """
 
     def header_fetch_parse(self, name: str, value: str) -> str:
         text = _decoded(value)
+        if name.lower() == "content-transfer-encoding":
+            return "8bit"  # so that the library decodes nothing
         if name.lower() not in _WITH_PARAMETERS:
             return text
-        kind = text.partition(";")[0]
+        kind = parameters.without_comment(text.partition(";")[0])
         boundary = parameters.join(parameters.split(text)).get("boundary", "").replace('"', "")
         return f'{kind}; boundary="{boundary}"' if boundary else kind
+
+
+class _RawPart(Message):
+    """A part; an attached message stays one, since the parser would not keep its bytes."""
+
+    def get_content_type(self) -> str:
+        """Return the type as the parser asks for it; see `_type`."""
+        kind = super().get_content_type()
+        return f"x-{kind}" if kind.startswith("message/") else kind
 
 
 def _decoded(value: str) -> str:
@@ -52,15 +65,30 @@ def parse(raw: bytes, provider: str) -> tuple[mail_records.Email, tuple[Attached
         Broken: The parts are nested too deeply.
     """
     end = _END_OF_HEADERS.search(raw)
-    if (
-        end is not None
-    ):  # the library ends lines at a bare CR, and headers at a blank before a colon
-        head = _BARE_RETURN.sub(b" ", raw[: end.start()])
-        raw = _BLANK_COLON.sub(rb"\1:", head) + raw[end.start() :]
+    if end is not None:
+        raw = _header_section(raw[: end.start()]) + raw[end.start() :]
     try:
-        return _parse(message_from_bytes(raw, policy=_RawHeaders()), provider)
+        return _parse(message_from_bytes(raw, _RawPart, policy=_RawHeaders()), provider)
     except RecursionError:
         raise Broken from None
+
+
+def _header_section(head: bytes) -> bytes:
+    """
+    Return the headers without lines that are none, at which the library would begin the body.
+
+    Those behind the last field stay: an empty line is missing before them. The library also ends
+    lines at a bare CR, and headers at a blank before a colon.
+    """
+    lines = _BARE_RETURN.sub(b" ", head).split(b"\n")
+    kept, since_field = [], 0
+    is_field = False
+    for line in lines:
+        if not line.startswith((b" ", b"\t")):
+            is_field = _FIELD.match(line) is not None
+        kept += [line] if is_field else []
+        since_field = 0 if is_field else since_field + 1
+    return _BLANK_COLON.sub(rb"\1:", b"\n".join(kept + lines[len(lines) - since_field :]))
 
 
 def _parse(root: Message, provider: str) -> tuple[mail_records.Email, tuple[AttachedFile, ...]]:
@@ -86,20 +114,39 @@ def _parse(root: Message, provider: str) -> tuple[mail_records.Email, tuple[Atta
 class _Part:
     """A part of a raw message, as `message_parts` reads it."""
 
-    def __init__(self, message: Message) -> None:
+    def __init__(self, message: Message, *, is_behind: bool = False) -> None:
         self.message = message
-        self.media_type = message.get_content_type()
+        self.media_type = _type(message)
         self.filename = _name(message)
         self.disposition = message.get_content_disposition() or ""
         self.has_content_id = bool(_header(message, "Content-ID"))
-        payload = message.get_payload() if self.media_type.startswith("multipart/") else ""
-        parts = payload if isinstance(payload, list) else []
-        self.children = [_Part(part) for part in parts if isinstance(part, Message)]
+        self.children = [_Part(part, is_behind=is_behind) for part in _parts(message)]
+        if not is_behind:
+            self.children += [_Part(part, is_behind=True) for part in _parts_behind(message)]
 
     @property
     def encoded_size(self) -> int:
         payload = self.message.get_payload()
         return len(payload) if isinstance(payload, str) else 0
+
+
+def _parts(message: Message) -> list[Message]:
+    payload = message.get_payload()
+    return [part for part in payload if isinstance(part, Message)] if message.is_multipart() else []
+
+
+def _parts_behind(message: Message) -> list[Message]:
+    """
+    Return the parts behind the end of a multipart.
+
+    A part with the boundary of its parent ends both: RFC 2046, 5.1.2 forbids it, and mail has it.
+    """
+    boundary, epilogue = message.get_boundary(), message.epilogue
+    if not boundary or not epilogue or f"--{boundary}" not in epilogue:
+        return []
+    head = f'Content-Type: multipart/mixed; boundary="{boundary}"\n\n'
+    opened = epilogue.replace(f"--{boundary}--", f"--{boundary}")
+    return _parts(message_from_string(head + opened, _RawPart, policy=_RawHeaders()))
 
 
 def _file(part: _Part) -> AttachedFile:
@@ -113,7 +160,7 @@ def _file(part: _Part) -> AttachedFile:
 
 
 def _type(part: Message) -> str:
-    return part.get_content_type()
+    return Message.get_content_type(part)
 
 
 def _name(part: Message) -> str:
@@ -125,28 +172,17 @@ def _name(part: Message) -> str:
 
 def _parameter(part: Message, header: str, name: str) -> str:
     """Return a parameter of the first header of its name; "" without one."""
-    for key, value in part.raw_items():
-        if key.lower() == header.lower():
-            return parameters.join(parameters.split(_decoded(str(value)))).get(name, "")
-    return ""
+    return parameters.join(parameters.split(_header(part, header))).get(name, "")
 
 
 def _bytes(part: Message) -> bytes:
-    encoding = _header(part, "Content-Transfer-Encoding").strip().lower()
-    if part.is_multipart():
-        children = part.get_payload()
-        content = b"".join(child.as_bytes() for child in children if isinstance(child, Message))
-        # Messages may not be encoded (RFC 2046, 5.2.1), and the library does not decode them.
-        return transfer_encodings.decode(content, encoding)
-    if transfer_encodings.is_by_line(encoding):
-        text = part.get_payload()
-        return transfer_encodings.decode(str(text).encode("ascii", "ignore"), encoding)
-    content_bytes = part.get_payload(decode=True)  # without it, the library reads any charset
-    return content_bytes if isinstance(content_bytes, bytes) else b""
+    encoding = parameters.without_comment(_header(part, "Content-Transfer-Encoding")).lower()
+    content = part.get_payload(decode=True)
+    return transfer_encodings.decode(content, encoding) if isinstance(content, bytes) else b""
 
 
 def _text(part: Message) -> str:
-    charset = _parameter(part, "Content-Type", "charset")
+    charset = parameters.charset(_header(part, "Content-Type"))
     return charsets.decode_or_utf8(_bytes(part), charset, is_html=_type(part) == "text/html")
 
 

@@ -8,6 +8,8 @@ The standard library's reading raises on texts that strangers can write (`filena
 import re
 from collections.abc import Iterable, Iterator
 from email.utils import unquote
+from itertools import groupby
+from operator import itemgetter
 from urllib.parse import unquote_to_bytes
 
 from providers.mail import charsets
@@ -18,6 +20,8 @@ MAX_PARAMETERS = 64  # of one header; a long file name takes some twenty
 _PARAMETER = re.compile(r';\s*([^\s;="]{1,100})\s*=\s*("(?:[^"\\]|\\.)*"|[^;]*)', re.DOTALL)
 # A name that is continued or encoded: `filename*`, `filename*0`, `filename*0*`.
 _EXTENDED = re.compile(r"([^*]+)\*(?:([0-9]{1,4})(\*)?)?")
+# Also where no semicolon stands before it.
+_CHARSET = re.compile(r'\bcharset\s{0,9}=\s{0,9}"?([^\s";]{1,80})', re.IGNORECASE)
 _WHOLE = -1  # in place of the number of a piece: the value is encoded and not continued
 
 
@@ -26,7 +30,22 @@ def split(header: str) -> Iterator[tuple[str, str]]:
     for number, match in enumerate(_PARAMETER.finditer(header)):
         if number == MAX_PARAMETERS:
             return
-        yield match[1], unquote(match[2].strip())
+        yield match[1], unquote(without_comment(match[2]))
+
+
+def without_comment(text: str) -> str:
+    """Return a value without blanks around it and a comment behind it (RFC 2045, 5.1)."""
+    text = text.strip()
+    start = text.rfind("(") if text.endswith(")") else -1
+    # `a(1).pdf` is a name, although parentheses are no characters of one.
+    return text[:start].rstrip() if start >= 0 and not text[:start][-1:].strip() else text
+
+
+def charset(content_type: str) -> str:
+    """Return the charset that a Content-Type names; "" without one."""
+    stated = join(split(content_type)).get("charset", "")
+    match = None if stated else _CHARSET.search(content_type)
+    return match[1] if match else stated
 
 
 def join(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
@@ -57,10 +76,10 @@ def join(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
 def _value(pieces: list[tuple[int, str, bool]]) -> str:
     """Return the value of pieces in their order; the first encoded one begins with the charset."""
     is_encoded = any(encoded for _, _, encoded in pieces)
-    text = b"".join(
-        unquote_to_bytes(value) if encoded else value.encode("utf-8", "surrogateescape")
-        for _, value, encoded in pieces
-    )
+    text = b""
+    for encoded, run in groupby(pieces, itemgetter(2)):  # some senders cut within %C3
+        value = "".join(value for _, value, _ in run)
+        text += unquote_to_bytes(value) if encoded else value.encode("utf-8", "surrogateescape")
     charset, *rest = text.split(b"'", 2)
     if not is_encoded or len(rest) < 2:
         return charsets.decode_or_utf8(text, None)

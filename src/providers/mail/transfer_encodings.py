@@ -16,13 +16,17 @@ def decode(content: bytes, encoding: str, *, is_cut: bool = False) -> bytes:
         decoder = Base64Decoder()
         return decoder.decode(content, final=not is_cut)
     if encoding == "quoted-printable":
-        return quopri.decodestring(content)
+        return decode_quoted_printable(content)
     return UuDecoder().decode(content, final=True) if encoding in UUENCODED else content
 
 
-def is_by_line(encoding: str) -> bool:
-    """Return whether the encoding is base64 or uuencode, whose text is ASCII."""
-    return encoding == "base64" or encoding in UUENCODED
+def decode_quoted_printable(content: bytes) -> bytes:
+    """Decode whole lines; blanks at the end of one are left out (RFC 2045, 6.7, rule 3)."""
+    lines = (
+        line[:-1].rstrip(b" \t") + b"\r" if line.endswith(b"\r") else line.rstrip(b" \t")
+        for line in content.split(b"\n")
+    )
+    return quopri.decodestring(b"\n".join(lines))
 
 
 def decode_base64(content: bytes) -> bytes:

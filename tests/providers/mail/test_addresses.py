@@ -55,6 +55,12 @@ ROWS = {
     '"Dr\\", Watson" <dr@work.example>': [('Dr", Watson', "dr@work.example")],
     "Support 24:7 <s@work.example>": [("Support 24:7", "s@work.example")],
     "Ann (x (y) z) <a@work.example>": [("Ann", "a@work.example")],
+    "Foo <<a@work.example>>": [("Foo", "a@work.example")],
+    # Blanks between words are one (RFC 5322, 3.2.2); other spaces are characters.
+    "Ann\tLee \t <a@work.example>": [("Ann Lee", "a@work.example")],
+    "Ann\tLee (x) <a@work.example>": [("Ann Lee", "a@work.example")],
+    "高橋\u3000花子 <a@work.example>": [("高橋\u3000花子", "a@work.example")],
+    "高橋\u3000花子 (x) <a@work.example>": [("高橋\u3000花子", "a@work.example")],
 }
 
 

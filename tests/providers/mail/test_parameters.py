@@ -26,6 +26,10 @@ NAMES = {
     'filename*0="a"; filename*1="b.txt"': "ab.txt",
     "filename*1*=b; filename*0*=utf-8''%C3%A9": "\u00e9b",
     "filename*0*=utf-8''%E2%82; filename*1*=%AC; filename*2=.pdf": "\u20ac.pdf",
+    "filename*0*=utf-8''%C; filename*1*=3%A9.txt": "\u00e9.txt",
+    "filename=a.pdf (the lease)": "a.pdf",
+    'filename="a (1).pdf" (the lease); size=3': "a (1).pdf",
+    "filename=a(1).pdf": "a(1).pdf",
     "filename=a; filename*=utf-8''b": "b",
     "filename*=utf-8''b; filename=a": "b",
     "filename*0*=utf-8''b; filename*1=c; filename=a": "bc",
@@ -62,6 +66,21 @@ def test_no_charset_of_a_stranger_fails(codec):
             assert bool(email.body) is not bool(files)
 
             imap_parts([parameter, f"{codec}''{value}"])
+
+
+@pytest.mark.parametrize(
+    ("content_type", "charset"),
+    [
+        ("text/plain; charset=us-ascii (Plain text)", "us-ascii"),  # RFC 2045, 5.1
+        ('text/plain; charset="koi8-r" (Russian); x=y', "koi8-r"),
+        ("text/plain; charset*=us-ascii'en'koi8-r", "koi8-r"),
+        ("text/plain charset=koi8-r", "koi8-r"),
+        ('text/plain; name="charset=koi8-r.txt"; CHARSET = utf-8', "utf-8"),
+        ("text/plain", ""),
+    ],
+)
+def test_the_charset_of_a_text(content_type, charset):
+    assert parameters.charset(content_type) == charset
 
 
 def imap_parts(listed):

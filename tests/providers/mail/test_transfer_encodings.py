@@ -43,6 +43,9 @@ def test_lines_of_other_lengths_tell_no_size(encoded):
         ("base64", b"YQ==\r\nYmM=\r\nZGVm", b"abcdef"),
         ("base64", b"YQ=YmM=ZGVm", b"abcdef"),
         ("quoted-printable", b"a=3Db=\r\nc=ZZ", b"a=bc=ZZ"),
+        # RFC 2045, 6.7, rule 3: blanks at the end of a line were added on the way.
+        ("quoted-printable", b"a  \r\nb \t\nc=20\r\nd ", b"a\r\nb\nc \r\nd"),
+        ("quoted-printable", b"a=  \r\nb", b"ab"),
         ("x-uuencode", b"begin 644 note.txt\r\n#0V%T\r\n`\r\nend\r\n", b"Cat"),
         ("uuencode", b"#0V%T\r\nno such line\r\n", b"Cat"),
         ("7bit", b"a=3D", b"a=3D"),

@@ -1,6 +1,5 @@
 """The bytes of attachments, read piece by piece so that memory holds one piece."""
 
-import quopri
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 from typing import NamedTuple, Protocol
@@ -115,7 +114,7 @@ class _QuotedPrintable:
         text = self._rest + piece
         end = len(text) if final else text.rfind(b"\n") + 1
         self._rest = text[end:]
-        return quopri.decodestring(text[:end])
+        return transfer_encodings.decode_quoted_printable(text[:end])
 
 
 _DECODERS: dict[str, Callable[[], _Decoder]] = {

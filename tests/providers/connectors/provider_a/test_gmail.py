@@ -614,7 +614,8 @@ def test_an_invalid_received_time_is_the_epoch(date):
 
 async def test_a_message_that_is_nested_too_deeply_is_not_forwarded(account_a):
     name = account_a.add("Deep")
-    boxes = b"".join(b"Content-Type: message/rfc822\r\n\r\n" for _ in range(2000))
+    box = "Content-Type: multipart/mixed; boundary=b{0}x\r\n\r\n--b{0}x\r\n"
+    boxes = "".join(map(box.format, range(2000))).encode()
     account_a.sandbox.state.mails.update("provider-a", name, raw=b"Subject: Deep\r\n" + boxes)
 
     with pytest.raises(Broken):

@@ -1,7 +1,6 @@
 """Gmail messages as records: docs/spec/upstream/gmail.md#message-to-email."""
 
 import binascii
-import re
 from base64 import urlsafe_b64decode
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -9,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from providers.columnar import RecordBuilder, attribute, constant
 from providers.connectors.provider_a.gmail.response_types import Message, ParsedMessage, Part
 from providers.ids import are_provider_a_ids
-from providers.mail import addresses, charsets, message_parts
+from providers.mail import addresses, charsets, message_parts, parameters
 from providers.mail.header_fields import FROM_HEADERS
 from providers.records import mail as mail_records
 from providers.search_text import unescape
@@ -18,8 +17,6 @@ PROVIDER = "PROVIDER_A"
 UNREAD_LABEL = "UNREAD"  # not shown as a label: `is_read` says the same
 
 LargeTexts = Mapping[tuple[str, str], str]  # by the ids of the message and of its part
-
-_CHARSET = re.compile(r'charset\s*=\s*"?([^\s";]+)', re.IGNORECASE)
 
 
 def emails(
@@ -75,11 +72,9 @@ def emails(
 
 def part_text(part: Part, data: str | None = None) -> str:
     """Decode a text part by its charset; *data* (base64url) replaces the part's own data."""
-    charset = _CHARSET.search(part.header("content-type"))
+    charset = parameters.charset(part.header("content-type"))
     content = decode_base64url(part.body.data if data is None else data)
-    return charsets.decode_or_utf8(
-        content, charset[1] if charset else None, is_html=part.mime_type.lower() == "text/html"
-    )
+    return charsets.decode_or_utf8(content, charset, is_html=part.media_type == "text/html")
 
 
 def decode_base64url(data: str | None) -> bytes:

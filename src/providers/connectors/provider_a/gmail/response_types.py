@@ -5,6 +5,7 @@ from functools import lru_cache
 
 import msgspec
 
+from providers.mail import parameters
 from providers.mail.message_parts import Arrangement
 from providers.records.base import Long, from_epoch_ms
 
@@ -64,7 +65,7 @@ class Part(GoogleStruct):
         """The Content-Disposition without parameters, lower case; "" without one."""
         for header in self.headers:
             if header.name.lower() == "content-disposition":
-                return header.value.partition(";")[0].strip().lower()
+                return parameters.without_comment(header.value.partition(";")[0]).lower()
         return ""
 
     @property
