@@ -65,8 +65,8 @@ def parse(raw: bytes, provider: str) -> tuple[mail_records.Email, tuple[Attached
         Broken: The parts are nested too deeply.
     """
     end = _END_OF_HEADERS.search(raw)
-    if end is not None:
-        raw = _header_section(raw[: end.start()]) + raw[end.start() :]
+    head = raw if end is None else raw[: end.start()]
+    raw = _header_section(head) + raw[len(head) :]
     try:
         return _parse(message_from_bytes(raw, _RawPart, policy=_RawHeaders()), provider)
     except RecursionError:
@@ -81,14 +81,14 @@ def _header_section(head: bytes) -> bytes:
     lines at a bare CR, and headers at a blank before a colon.
     """
     lines = _BARE_RETURN.sub(b" ", head).split(b"\n")
-    kept, since_field = [], 0
+    fields, since_field = [], 0
     is_field = False
     for line in lines:
         if not line.startswith((b" ", b"\t")):
             is_field = _FIELD.match(line) is not None
-        kept += [line] if is_field else []
+        fields += [line] if is_field else []
         since_field = 0 if is_field else since_field + 1
-    return _BLANK_COLON.sub(rb"\1:", b"\n".join(kept + lines[len(lines) - since_field :]))
+    return _BLANK_COLON.sub(rb"\1:", b"\n".join(fields + lines[len(lines) - since_field :]))
 
 
 def _parse(root: Message, provider: str) -> tuple[mail_records.Email, tuple[AttachedFile, ...]]:

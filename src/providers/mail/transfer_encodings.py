@@ -6,6 +6,7 @@ import re
 from base64 import b64decode
 
 _OTHER_SIGNS = re.compile(rb"[^A-Za-z0-9+/=]+")
+_BLANKS_AT_END = (b" \r", b" \n", b"\t\r", b"\t\n")
 _PADDING = re.compile(rb"=+")
 UUENCODED = frozenset({"x-uuencode", "x-uue", "uuencode", "uue"})
 
@@ -22,6 +23,8 @@ def decode(content: bytes, encoding: str, *, is_cut: bool = False) -> bytes:
 
 def decode_quoted_printable(content: bytes) -> bytes:
     """Decode whole lines; blanks at the end of one are left out (RFC 2045, 6.7, rule 3)."""
+    if not any(sign in content for sign in _BLANKS_AT_END) and content[-1:] not in b" \t":
+        return quopri.decodestring(content)
     lines = (
         line[:-1].rstrip(b" \t") + b"\r" if line.endswith(b"\r") else line.rstrip(b" \t")
         for line in content.split(b"\n")

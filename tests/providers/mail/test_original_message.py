@@ -96,6 +96,8 @@ def test_a_part_of_a_digest_is_a_message():
         # The empty line before the body is missing.
         ("Subject: a\r\nHello there\r\n\r\nb", "a", "Hello there\r\n\r\nb"),
         ("Subject: a\r\nHello there", "a", "Hello there"),
+        # Without an empty line all are headers.
+        ("no field\r\nSubject : a\r\nX: y", "a", ""),
     ],
 )
 def test_a_line_that_is_no_field_ends_no_headers(head, subject, body):
