@@ -32,6 +32,7 @@ _LITERAL = re.compile(r"\[[^\[\]\s]{0,100}\]")
 _UNTIL_SEPARATOR = re.compile(r"[^,;<]*")
 _ROUTE = re.compile(r"@[^:]*:")
 _WORDS = re.compile(r'"(?:[^"\\]|\\.)*"(?:@[^\s"]*)?|[^\s"]+|"')
+_FURTHER_BLANKS = ("  ", "\t", "\n", "\r")
 _BLANKS = re.compile(r"[ \t\r\n]+")  # other spaces are characters of a name
 _MAX_BARE = 2_000  # characters of an entry without brackets
 _MAX_SCANNED = 20_000  # characters of a header, which take some ten milliseconds
@@ -285,4 +286,5 @@ def _comment(entry: _Entry) -> str:
 
 
 def _on_one_line(text: str) -> str:
-    return _BLANKS.sub(" ", text).strip()
+    text = text.strip()
+    return _BLANKS.sub(" ", text) if any(sign in text for sign in _FURTHER_BLANKS) else text
