@@ -1,8 +1,9 @@
 """Root queries about files: listing and search, one file, its download link and permissions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
+from functools import partial
 from types import MappingProxyType
 from typing import Annotated
 
@@ -15,14 +16,15 @@ from graph.collab.file_filters import ORDERS, REVEALING, Filters, parse_order
 from graph.collab.labels import add_labels
 from graph.collab.paging import clean_text, fill_page, make_token, read_token
 from graph.collab.types import DriveFileAnswer, DriveFileLink, DriveFilePage, DrivePermissionList
-from graph.collab.visibility.access import AccessChecker, open_access
+from graph.collab.visibility.access import AccessChecker, AccessibleFile, open_access
 from graph.collab.visibility.parent_visibility import redact_surroundings
 from graph.context import Context, Info
 from graph.execution.requested_fields import wanted
 from graph.masking.guards import guarded
-from policy.refusals import InvalidInput
+from policy.refusals import Blocked, InvalidInput
 from policy.vocabulary import Code, CollabField, CollabOp, Surface
 from providers.collab_ids import ROOT, ItemKey
+from providers.failures import Missing
 from providers.fanout import ConnectionWarning
 from providers.ports.collab import Order, Page
 from providers.records.collab import Drive, File, Permission, shared_with
@@ -199,7 +201,10 @@ async def collab_file_link(info: Info, file_id: FileId) -> views.DriveFileLinkVi
     access = open_access(context)
     requested = wanted(info.raw, "DriveFileLink")
     fields = frozenset(_FILE_ATTRIBUTES[name] for name in requested if name in _FILE_ATTRIBUTES)
-    file = (await access.read_file(key, wanted=fields - {"download_link"})).file
+    attributes = fields - {"download_link"}
+    accessible = await access.read_file(key, wanted=attributes)
+    accessible = await _follow(access, accessible, partial(access.read_file, wanted=attributes))
+    file, key = accessible.file, accessible.file.key
     if file.is_folder:
         raise folder_not_downloadable()
     if "download_link" not in fields:
@@ -273,6 +278,7 @@ async def _start_folders(
         if not folder.file.is_folder:
             access.require_allowed(folder.facts)
             raise InvalidInput("folderId does not name a folder.", code=Code.INVALID_ID)
+        folder = await _follow(access, folder, access.read_folder)
         return [folder.file.key], ()
     failed: Sequence[ConnectionWarning] = ()
     drives: Sequence[Drive]
@@ -285,6 +291,27 @@ async def _start_folders(
             return None, ()
         drives, failed = libraries.items, libraries.failed
     return [ItemKey(drive.drive, ROOT) for drive in access.listable_drives(drives)], failed
+
+
+async def _follow(
+    access: AccessChecker,
+    item: AccessibleFile,
+    read: Callable[[ItemKey], Awaitable[AccessibleFile]],
+) -> AccessibleFile:
+    """
+    Return the target of a shortcut, which has rules of its own; another item unchanged.
+
+    Raises:
+        Blocked: The rules do not allow the shortcut.
+        Missing: There is no such target, or the rules do not allow it: docs/adr/0039.
+    """
+    if item.file.target is None:
+        return item
+    access.require_allowed(item.facts)
+    try:
+        return await read(item.file.target)
+    except Blocked:
+        raise Missing from None
 
 
 def _require_indexed(access: AccessChecker, order: Order, *, by_index: bool) -> None:

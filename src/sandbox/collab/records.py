@@ -97,6 +97,7 @@ class Item(Record, frozen=True, kw_only=True, omit_defaults=True):
         label: Id of the sensitivity label, "" for none; *label_method*: how it was assigned.
         label_trouble: Error code returned instead of the label, "" when it is readable.
         is_locked: Checked out by another user: cannot be changed.
+        target: Of a shortcut: the drive and the id of what it leads to.
         gone: Time of deletion into the recycle bin, "" for none.
         fields: Values of the library's custom columns.
     """
@@ -126,6 +127,7 @@ class Item(Record, frozen=True, kw_only=True, omit_defaults=True):
     label_method: str = "standard"
     label_trouble: str = ""
     is_locked: bool = False
+    target: tuple[str, str] | None = None
     gone: str = ""
     fields: dict[str, Any] = {}
     content_type: str = ""

@@ -108,6 +108,7 @@ def file(
         is_package=item.package is not None,
         parent=_parent(item, within),
         ancestor_names=_ancestor_names(item),
+        target=_target(item.remote_item),
         mime_type=None if is_folder or item.file is None else item.file.mime_type or None,
         name=item.name if "name" in wanted else None,
         size=item.size if "size" in wanted else None,
@@ -131,6 +132,16 @@ def file(
 def _is_folder(item: response_types.Item) -> bool:
     """Return whether an item is a folder; the facets of a shortcut's target are in its target."""
     return item.folder is not None or item.package is not None or item.root is not None
+
+
+def _target(remote: response_types.Item | None) -> ItemKey | None:
+    """Return the file or folder that a shortcut leads to; None without readable ids."""
+    reference = remote.parent_reference if remote is not None else None
+    drive_id = reference.drive_id if reference is not None else None
+    if remote is None or drive_id is None:
+        return None
+    is_readable = collab_ids.is_part(drive_id) and collab_ids.is_part(remote.id)
+    return ItemKey(drive_id, remote.id) if is_readable else None
 
 
 def _parent(item: response_types.Item, within: str) -> ItemKey | records.Unknown | None:

@@ -36,6 +36,7 @@ class File(Record, frozen=True):
         is_package: Whether it is a folder that takes nothing from callers, as a OneNote notebook.
         ancestor_names: The names of the folders above it, from the top of its library down; None
             when upstream did not tell. They save calls; containment is decided by *parent*.
+        target: Of a shortcut, the file or folder that it leads to, which has rules of its own.
         labels: The sensitivity label; not set by connectors (see `LabelReader.of_files`).
         etag: As `If-Match` takes it.
         mime_type: As upstream has it; None for folders and where upstream has none.
@@ -64,6 +65,7 @@ class File(Record, frozen=True):
     is_root: bool = False
     is_package: bool = False
     ancestor_names: tuple[str, ...] | None = None
+    target: ItemKey | None = None
     etag: str | None = None
     site: Fact = UNKNOWN
     list_id: Fact = UNKNOWN

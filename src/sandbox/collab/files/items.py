@@ -116,7 +116,7 @@ def write_whole_item(call: CollabCall, item: r.Item, *, is_found: bool = False) 
     """Return all members of an item; *is_found* as in search results: thin, no download URL."""
     store = call.store
     record: dict[str, Any] = {}
-    if not (item.is_folder or item.package or is_found):
+    if not (item.is_folder or item.package or item.target or is_found):
         record[DOWNLOAD_URL] = download_url(call, item)
     record |= {
         "createdDateTime": item.created,
@@ -145,6 +145,8 @@ def write_whole_item(call: CollabCall, item: r.Item, *, is_found: bool = False) 
 
 def _facets(store: ContentStore, item: r.Item) -> dict[str, Any]:
     facets: dict[str, Any] = {}
+    if item.target is not None:
+        return {"remoteItem": _remote(store, *item.target)}
     if not item.parent_id:
         facets["root"] = {}
     if item.package:
@@ -162,6 +164,21 @@ def _facets(store: ContentStore, item: r.Item) -> dict[str, Any]:
         widest = next(scope for scope in ("anonymous", "organization", "users") if scope in scopes)
         facets["shared"] = {"scope": widest}
     return facets
+
+
+def _remote(store: ContentStore, drive_id: str, item_id: str) -> dict[str, Any]:
+    """Return the target of a shortcut with its own facets; of one that is gone, its ids."""
+    target = store.item(drive_id, item_id)
+    if target is None:
+        return {"id": item_id, "parentReference": {"driveId": drive_id}}
+    return {
+        "id": target.id,
+        "name": target.name,
+        "size": _size(store, target),
+        "webUrl": web_url(store, target),
+        "parentReference": write_parent_reference(store, target, is_thin=True),
+        **_facets(store, target),
+    }
 
 
 def _size(store: ContentStore, item: r.Item) -> int:

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from sandbox.collab import records as r
-from sandbox.collab.errors import invalid_request
+from sandbox.collab.errors import invalid_request, not_found
 from sandbox.collab.files import items
 from sandbox.collab.files.sharing import write_permissions
 from sandbox.collab.lists.list_items import write_list_item_of_file
@@ -183,6 +183,8 @@ def get_item(call: CollabCall, drive: str, item: str) -> Response:
 def list_children(call: CollabCall, drive: str, item: str) -> Response:
     """List a folder."""
     folder = call.item(drive, item)
+    if folder.target is not None:
+        raise not_found()  # what is in its target has another address
     options, annotations = call.options(items.SHAPE, expandable=items.EXPANDABLE)
     _check(options)
     matching = call.store.children(folder)

@@ -12,7 +12,7 @@ from uuid import uuid4
 import msgspec
 
 from sandbox.collab import records as r
-from sandbox.collab.errors import invalid_request, name_taken
+from sandbox.collab.errors import invalid_request, name_taken, not_found
 from sandbox.collab.files import changes, content, items
 from sandbox.collab.files.changes import CONFLICT_BEHAVIOR
 from sandbox.collab.requests import CollabCall
@@ -35,6 +35,8 @@ def install(routes: Router) -> None:
 def download(call: CollabCall, drive: str, item: str) -> Response:
     """Redirect to the pre-authenticated download URL."""
     file = call.item(drive, item)
+    if file.target is not None:
+        raise not_found()  # a shortcut has no bytes: those of its target have another address
     if file.is_folder or file.package:
         raise invalid_request("You cannot get content for a folder.", "notSupported")
     return Response(status=302, headers={"location": items.download_url(call, file)})
