@@ -22,6 +22,7 @@ Server side of the upstream protocols, over one local database: for the demo and
     projects      Asana
     importing     importers of real mail, calendars, files and tables
     world         the invented company of the demo
+    own_servers   Dovecot, Postfix and Radicale as further upstreams of the demo
     volume        accounts of the size of real ones, for measurements
 
 The package imports no other package of the repository, and a connector cannot tell it from the real

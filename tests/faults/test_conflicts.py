@@ -176,7 +176,7 @@ NOT_RETRIED = {
     "src/gateway/cli/server_setup.py:add",
     "src/gateway/cli/server_setup.py:change_password",
     "src/gateway/demo/launcher.py:fill",
-    "src/gateway/demo/own_servers/accounts.py:connect",
+    "src/gateway/demo/own_servers.py:connect",
     "src/gateway/operations/maintenance.py:restore",
     "src/gateway/store/database.py:accepts_writes",
     "src/gateway/store/leases.py:hold",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from programs import program, require
 
-from gateway.demo.own_servers import dovecot, postfix
+from sandbox.own_servers import dovecot, postfix
 
 pytestmark = pytest.mark.slow
 

@@ -16,8 +16,8 @@ from database_servers import wait_until_closed
 from ports import free_port
 from programs import require
 
-from gateway.demo.own_servers import dovecot as own_dovecot
-from gateway.demo.own_servers.processes import as_ordinary_user
+from sandbox.own_servers import dovecot as own_dovecot
+from sandbox.own_servers.processes import as_ordinary_user
 
 USERS = ("ada", "ben")
 DOMAIN = "example.test"

@@ -23,7 +23,7 @@ from dovecot import DOMAIN, Dovecot
 from ports import free_port
 from programs import program, require
 
-from gateway.demo.own_servers import postfix as own_postfix
+from sandbox.own_servers import postfix as own_postfix
 
 NOWHERE = "nowhere.test"
 

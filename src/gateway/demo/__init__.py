@@ -5,6 +5,6 @@ The demo: a gateway with an embedded store over the sandbox upstreams. It alone 
     profiles   the settings of the demo's tokens
     launcher   operators, resources, connections and tokens
     own_servers
-               Dovecot, Postfix and Radicale behind a third mailbox and calendar
+               the connections to Dovecot, Postfix and Radicale (`sandbox.own_servers`)
     manifest   state between starts, and the manifest with addresses and tokens
 """

@@ -12,8 +12,9 @@ from urllib.parse import urlsplit
 import pytest
 from programs import CALENDAR_SERVERS, program, require
 
-from gateway.demo.own_servers import dovecot, postfix, processes, servers
+from gateway.demo import own_servers
 from gateway.errors import CommandError
+from sandbox.own_servers import dovecot, postfix, processes
 
 JONAS = "jonas@workshop.harbourlight.example"
 CALENDARS = "/api/access/calendar/calendars"
@@ -126,7 +127,7 @@ def connections(described):
 def test_without_any_server_the_demo_says_what_to_install(monkeypatch):
     monkeypatch.setattr(processes, "program", lambda name: None)
 
-    with pytest.raises(CommandError) as refused, servers.running():
+    with pytest.raises(CommandError) as refused, own_servers.running():
         pass
 
     assert str(refused.value).splitlines() == [
@@ -140,7 +141,7 @@ def test_without_any_server_the_demo_says_what_to_install(monkeypatch):
 def test_another_version_of_dovecot_is_named_and_not_started(tmp_path, monkeypatch):
     for version, expected in (
         ("2.3.19.1", None),
-        ("2.4.1", "These are the settings of Dovecot 2.3.x"),
+        ("2.4.1", "Dovecot 2.4.1 (abc) is installed"),
     ):
         program = tmp_path / "dovecot"
         program.write_text(f"#!/bin/sh\necho '{version} (abc)'\n")

@@ -12,7 +12,7 @@ from gateway.cli.options import AsJson
 
 if TYPE_CHECKING:
     from gateway.app import Gateway
-    from gateway.demo.own_servers.servers import OwnServers
+    from sandbox.own_servers.servers import OwnServers
 
 
 def demo(  # noqa: PLR0913, PLR0917 - each is an option of the command
@@ -47,7 +47,7 @@ def demo(  # noqa: PLR0913, PLR0917 - each is an option of the command
         listener, base_url = bind(host, port)
         servers = None
         if own_server:
-            from gateway.demo.own_servers.servers import running
+            from gateway.demo.own_servers import running
 
             # The server raises the signal that ended it once more; the own servers end then.
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
@@ -71,8 +71,7 @@ async def _open(
     from gateway.app import assemble
     from gateway.demo import launcher
     from gateway.demo.manifest import describe, locked_folder, remove_stores, write_environment
-    from gateway.demo.own_servers import accounts
-    from gateway.demo.own_servers.servers import MARKER, NONE
+    from gateway.demo.own_servers import MARKER, connect
     from gateway.demo.profiles import demo_tokens
     from gateway.demo.world import open_sandbox
     from gateway.store.database import Database
@@ -92,7 +91,7 @@ async def _open(
             if servers is not None or (data / MARKER).exists():
                 (data / MARKER).touch()
                 await database.migrate()
-                await accounts.connect(database, state, servers or NONE)
+                await connect(database, state, servers)
         finally:
             await database.close()
         write_environment(data, state, base_url)

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from gateway.demo.own_servers import processes
-from gateway.demo.own_servers.processes import Process, free_port
+from sandbox.own_servers import processes
+from sandbox.own_servers.processes import Process, free_port
 
 _SETTINGS = """
 [server]
@@ -47,7 +47,7 @@ def start(folder: Path, *, user: str, password: str) -> Radicale:
     Start it over the calendars in `data` of *folder*.
 
     Raises:
-        CommandError: It does not start.
+        CannotStart: It does not start.
     """
     port = free_port()
     users, settings = folder / "users", folder / "settings"

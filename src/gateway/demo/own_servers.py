@@ -1,28 +1,50 @@
-"""The connections of the own servers, in the demo's database."""
+"""The own servers of the demo (`sandbox.own_servers`), and their connections in its database."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from sqlmodel import col, select
 
 from gateway.demo.manifest import State
-from gateway.demo.own_servers.contents import OWNER
-from gateway.demo.own_servers.servers import OwnServers
+from gateway.errors import CommandError
 from gateway.operations.connections import ConnectionChange, ConnectionService, NewConnection
 from gateway.operations.validation import validated
 from gateway.secrets.keyring import Keyring
 from gateway.store.database import Database
 from gateway.store.tables import ConnectionRow
+from sandbox.own_servers import servers as own_servers
+from sandbox.own_servers.contents import OWNER
+from sandbox.own_servers.processes import CannotStart
+from sandbox.own_servers.servers import NONE, OwnServers
 
+MARKER = "own-servers"  # a file of the demo's folder, since there are connections to own servers
 _RESOURCE = 1  # "main"
 
 
-async def connect(database: Database, state: State, servers: OwnServers) -> None:
+@contextmanager
+def running() -> Iterator[OwnServers]:
+    """
+    Run the servers that are installed.
+
+    Raises:
+        CommandError: None is installed, or one does not start.
+    """
+    with ExitStack() as stack:
+        try:
+            servers = stack.enter_context(own_servers.running())
+        except CannotStart as problem:
+            raise CommandError(str(problem)) from problem
+        yield servers
+
+
+async def connect(database: Database, state: State, servers: OwnServers | None) -> None:
     """
     Connect the accounts of *servers*; those of an earlier start get new addresses and passwords.
 
     Connections of servers that do not run are disabled.
     """
+    servers = servers or NONE
     keyring = Keyring([state.secret_key])
     service = ConnectionService(keyring=keyring, allowed_origins=frozenset())
     for kind, provider, members in _accounts(servers):

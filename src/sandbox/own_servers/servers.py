@@ -1,5 +1,6 @@
 """The own servers of a demo, started and ended together."""
 
+import secrets
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -7,11 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gateway.demo.own_servers import contents, dovecot, postfix, radicale
-from gateway.errors import CommandError
-from gateway.secrets.keyring import new_secret
-
-MARKER = "own-servers"  # a file of the demo's folder, since there are connections to own servers
+from sandbox.own_servers import contents, dovecot, postfix, radicale
+from sandbox.own_servers.processes import CannotStart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +53,7 @@ def running() -> Iterator[OwnServers]:
     The demo's own folder may be one that the servers' ordinary user cannot reach.
 
     Raises:
-        CommandError: Neither Dovecot nor Radicale is installed, or a server does not start.
+        CannotStart: Neither Dovecot nor Radicale is installed, or a server does not start.
     """
     reasons = {
         "third mailbox": dovecot.missing(),
@@ -64,8 +62,8 @@ def running() -> Iterator[OwnServers]:
     }
     sentences = [f"No {part}: {reason}" for part, reason in reasons.items() if reason]
     if reasons["third mailbox"] and reasons["third calendar"]:
-        raise CommandError("\n".join(["There are no own servers.", *sentences]))
-    password = new_secret()
+        raise CannotStart("\n".join(["There are no own servers.", *sentences]))
+    password = secrets.token_urlsafe(32)
     mail = submission = calendar = ""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="own-servers-")))

@@ -10,9 +10,9 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from gateway.demo.own_servers import processes
-from gateway.demo.own_servers.dovecot import Dovecot, Ports
-from gateway.demo.own_servers.processes import Process, free_port
+from sandbox.own_servers import processes
+from sandbox.own_servers.dovecot import Dovecot, Ports
+from sandbox.own_servers.processes import Process, free_port
 
 _CONFIGURATION = "conf"
 _COMMON_SETTINGS = """
@@ -123,7 +123,7 @@ def run(folder: Path, port: int) -> Process:
     Run a server by the configuration in *folder*, and wait until it listens on *port*.
 
     Raises:
-        CommandError: It does not start.
+        CannotStart: It does not start.
     """
     command = [*processes.ending_with_the_demo(), *_command(folder, "start-fg")]
     return Process(command, port=port, log=folder / "start.log")
@@ -141,7 +141,7 @@ def start(folder: Path, dovecot: Dovecot, *, domain: str) -> Postfix:
     Start the demo's server; mail to *domain* is delivered into the Dovecot.
 
     Raises:
-        CommandError: It does not start.
+        CannotStart: It does not start.
     """
     port = free_port()
     listener = _DEMO_LISTENER.format(port=port)

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from gateway.demo.own_servers import processes
-from gateway.demo.own_servers.processes import Process, free_port
+from sandbox.own_servers import processes
+from sandbox.own_servers.processes import Process, free_port
 
 PACKAGE = "dovecot-imapd"
 _VERSION = "2.3."  # later ones have another syntax of settings: see CONTRIBUTING.md
@@ -174,7 +174,7 @@ def run(folder: Path, ports: Ports) -> Process:
     Run a server by the configuration in *folder*.
 
     Raises:
-        CommandError: It does not start.
+        CannotStart: It does not start.
     """
     command = [*processes.as_ordinary_user(), processes.program("dovecot") or "", "-F", "-c"]
     return Process([*command, folder / _FILE], port=ports.imap, log=folder / "start.log")
@@ -185,7 +185,7 @@ def start(folder: Path, *, domain: str, passwords: Mapping[str, str]) -> Dovecot
     Start the demo's server over the mailboxes in `mail` of *folder*.
 
     Raises:
-        CommandError: It does not start.
+        CannotStart: It does not start.
     """
     ports = Ports(imap=free_port(), lmtp=free_port(), sasl=free_port())
     write_configuration(folder, ports, domain=domain, passwords=passwords, settings=_DEMO_SETTINGS)

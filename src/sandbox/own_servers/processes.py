@@ -12,10 +12,12 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from gateway.errors import CommandError
-
 _START_SECONDS = 60.0  # on a machine that does much else
 _STOP_SECONDS = 10.0
+
+
+class CannotStart(Exception):
+    """A server is missing or does not start; the message names it."""
 
 
 def program(name: str) -> str | None:
@@ -66,7 +68,7 @@ class Process:
         Start it, and wait until it listens on *port*.
 
         Raises:
-            CommandError: It ends, or does not listen in time.
+            CannotStart: It ends, or does not listen in time.
         """
         with log.open("ab") as output:
             self._process = subprocess.Popen(  # noqa: S603 - programs of this machine
@@ -80,7 +82,7 @@ class Process:
         while not _listens(port):
             if self._process.poll() is not None or time.monotonic() > until:
                 self.stop()
-                raise CommandError(f"A server of the demo does not start: {log} says why.")
+                raise CannotStart(f"A server of the demo does not start: {log} says why.")
             time.sleep(0.05)
 
     def stop(self) -> None:

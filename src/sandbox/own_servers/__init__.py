@@ -7,5 +7,4 @@ Own servers behind the demo: Dovecot, Postfix and Radicale, where they are insta
     radicale    the calendars
     processes   programs, ports and child processes
     contents    the invented company's mail and events, as files of the servers
-    accounts    their connections to the gateway
 """
