@@ -203,10 +203,7 @@ class Inside:
                 else _NO_CALENDARS
             ),
         }
-        if kind not in self.caller.bound:
-            context = kind(sealer=_KEYRING, now=_now, **own)
-            self.caller.bound[kind] = context.as_template(own)
-        return kind.of_bound(self.caller.bound[kind], own)
+        return kind(sealer=_KEYRING, now=_now, **own)
 
     @cached_property
     def _mailbox(self) -> MergedMailbox:

@@ -44,7 +44,6 @@ def figures() -> list[Figure]:
 
     def make() -> None:
         build_shape.cache_clear()
-        largest.bound.clear()
         shape_of(whole, largest)
 
     def know() -> None:

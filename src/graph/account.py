@@ -7,7 +7,6 @@ import strawberry
 from graph.context import Info
 from graph.masking.guards import unguarded
 from graph.scalars import JSON, Long
-from policy.caller import Caller
 from policy.gates import Connection
 from policy.grants import effective_operations
 from policy.settings import DEFAULTS
@@ -72,13 +71,6 @@ class AccessTokenView(Record, frozen=True, kw_only=True):
 async def access_token(info: Info) -> AccessTokenView:
     """Read the settings of the token in use; any valid token may."""
     caller = info.context.caller
-    view: AccessTokenView | None = caller.bound.get(AccessTokenView)
-    if view is None:
-        view = caller.bound[AccessTokenView] = _token_view(caller)
-    return view
-
-
-def _token_view(caller: Caller) -> AccessTokenView:
     operations = effective_operations(caller.settings)
     return AccessTokenView(
         id=caller.token_id,

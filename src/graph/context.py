@@ -2,7 +2,7 @@
 
 import hashlib
 import time
-from collections.abc import Awaitable, Callable, Collection, Container, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -88,9 +88,6 @@ class RuleIntents(Protocol):
         """Leave an intent of unknown outcome to the recovery process."""
 
 
-_SET_BY_EVERY_REQUEST = ("request_log", "started", "plan", "wait_for_capacity")
-
-
 @dataclass(kw_only=True)
 class Context:
     """
@@ -172,35 +169,6 @@ class Context:
 
     def __post_init__(self) -> None:
         self.hidden = masks.hidden(self.caller.grant)
-
-    def as_template(self, own: Container[str]) -> Mapping[str, Any]:
-        """
-        Return the attributes that contexts of the same caller share, for `of_bound`.
-
-        Defaults of the class are left out: nearly no request sets them. Attributes that each
-        request sets have a place, because a dict that grows takes twice the memory.
-        """
-        set_later = dict.fromkeys(_SET_BY_EVERY_REQUEST)
-        return set_later | {
-            name: None if name in own else value
-            for name, value in vars(self).items()
-            # A function of the class would be a method.
-            if name in own or callable(value) or getattr(Context, name, self) is not value
-        }
-
-    @classmethod
-    def of_bound(cls, template: Mapping[str, Any], own: Mapping[str, Any]) -> "Context":
-        """
-        Make the context of one more request of a caller.
-
-        *template* is that of an unused context of the same caller; *own* are the attributes that
-        every request has its own of, its log among them.
-        """
-        context = object.__new__(cls)
-        context.__dict__ = dict(template)
-        context.__dict__.update(own)
-        context.started = time.monotonic()
-        return context
 
     def check_document(self, names: Sequence[str]) -> None:
         """

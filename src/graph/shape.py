@@ -70,10 +70,7 @@ class Capabilities(msgspec.Struct, frozen=True):
 
 def shape_of(schema: GraphQLSchema, caller: Caller) -> GraphQLSchema:
     """Return the part of *schema* that *caller* can use; it describes and cannot be executed."""
-    cached: GraphQLSchema | None = caller.bound.get(shape_of)
-    if cached is None:
-        cached = caller.bound[shape_of] = build_shape(schema, capabilities_of(schema, caller))
-    return cached
+    return build_shape(schema, capabilities_of(schema, caller))
 
 
 def capabilities_of(schema: GraphQLSchema, caller: Caller) -> Capabilities:

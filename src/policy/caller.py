@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -282,15 +282,6 @@ class Caller:
             child = describe.child_info(surface, self.narrowed) if self.ancestors else None
             sentences[surface] = " ".join(filter(None, (own, child))) or None
         return sentences[surface]
-
-    @cached_property
-    def bound(self) -> dict[object, Any]:
-        """
-        Values that other layers derived from this caller alone, by keys of their own.
-
-        It is dropped with the caller, at the next commit: no verdict in it outlives its rows.
-        """
-        return {}
 
     @cached_property
     def _usable(self) -> dict[Surface, tuple[Connection, ...]]:

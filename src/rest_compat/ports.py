@@ -29,18 +29,15 @@ class RateBucket:
             internal one, which has buckets of its own (docs/spec/collab.md#internal-address).
         costs: How many requests a call counts as, by the names of limits; empty: one of *windows*.
         requests: The number of requests that a call counts as, by the names of limits.
-        key: Equal for equal buckets.
     """
 
     windows: str
     mount: str = ""
     costs: tuple[tuple[str, int], ...] = ()
     requests: Mapping[str, int] = field(init=False, compare=False, repr=False)
-    key: str = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "requests", dict(self.costs) or {self.windows: 1})
-        object.__setattr__(self, "key", repr(self))
 
 
 class Problem(Exception):

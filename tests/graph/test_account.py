@@ -1,7 +1,5 @@
 """`accessToken`: a token reads its own settings."""
 
-from graph.execution.plan.executor import PlannedExecutor
-
 
 async def test_a_token_reads_its_own_settings(ask, world):
     world.settings = {
@@ -48,10 +46,3 @@ async def test_a_token_reads_its_own_settings(ask, world):
         ],
     }
     assert "extensions" not in body
-
-
-async def test_the_settings_are_read_in_one_step(ask, world, monkeypatch):
-    monkeypatch.delattr(PlannedExecutor, "complete_root")  # graphql-core's part
-    status, body = await ask("{ accessToken { id settings connections { id kind } } }")
-    assert status == 200
-    assert len(body["data"]["accessToken"]["connections"]) == 2

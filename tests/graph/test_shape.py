@@ -271,14 +271,6 @@ def test_rules_scopes_and_accounts_change_nothing():
     assert shape_of(SCHEMA, first) is shape_of(SCHEMA, second)
 
 
-def test_a_shape_is_found_again_without_asking_the_guards(monkeypatch):
-    known = caller(MAIL_READER)
-    shaped = shape_of(SCHEMA, known)
-    monkeypatch.setattr("graph.shape.capabilities_of", None)
-
-    assert shape_of(SCHEMA, known) is shaped
-
-
 def definitions(node):
     """Drop descriptions: the arguments of an edge are described at its root field alone."""
     if isinstance(node, list):

@@ -132,7 +132,6 @@ class Accounts:
         self._tasks = _Ports(lambda info: tasks.open(info, upstream_for(info)), tasks.forget)
         self._collab = _Ports(lambda info: collab.open(info, upstream_for(info)), collab.forget)
         self._event_ids = EventIds(database)
-        self._mailbox_key = object()  # of the merged mailbox that a caller keeps
         self._none = {
             "mail": MergedMailbox([]),
             "calendars": MergedCalendars([], self._event_ids),
@@ -167,11 +166,7 @@ class Accounts:
 
     def mailbox_for(self, caller: Caller) -> MergedMailbox:
         """Return the mailboxes that *caller* may use, merged; possibly none."""
-        mailbox: MergedMailbox | None = caller.bound.get(self._mailbox_key)
-        if mailbox is None:
-            mailbox = MergedMailbox(_open_all(self._mail, _usable(caller, Surface.EMAIL)))
-            caller.bound[self._mailbox_key] = mailbox
-        return mailbox
+        return MergedMailbox(_open_all(self._mail, _usable(caller, Surface.EMAIL)))
 
     def calendars_for(self, caller: Caller) -> MergedCalendars:
         """Return the calendars that *caller* may use, merged; possibly none."""
@@ -192,7 +187,6 @@ class Accounts:
 
     def forget(self, connection_id: int) -> None:
         """Drop the cached state of a connection that was changed or removed."""
-        self._mailbox_key = object()
         for ports in self._kinds.values():
             ports.forget(connection_id)
         self._origins.forget(connection_id)

@@ -24,7 +24,6 @@ from gateway.auth.authenticator import Authenticator, read_bearer
 from gateway.child_tokens.store import ChildTokenStore
 from gateway.connections.accounts import Accounts
 from gateway.errors import Overloaded
-from gateway.http import client_addresses
 from gateway.http.attachment_links import AttachmentLinks, link_of
 from gateway.http.client_addresses import AddressLimits
 from gateway.http.contents import open_content
@@ -133,16 +132,11 @@ class RequestEntry:
     ) -> None:
         """Check surface, connections and permission; *operation* is a graph `Operation`."""
         context: Context = admitted.context
-        caller = context.caller
-        if not variables and operation in caller.bound:
-            return  # the caller has passed them
         if variables:
             context.request_log.variables = variables
         try:
             context.check_saved_document()
             operation.admit(context, variables, members=variables.get("input", {}))
-            if not (variables or operation.refusal_depends_on_input or caller.limits_documents):
-                caller.bound[operation] = True
         except Refusal as refusal:
             surface = operation.surface
             context.request_log.denials[WHOLE_REQUEST] = errors.denial(refusal, surface=surface)
@@ -268,14 +262,8 @@ class RequestEntry:
         self, scope: Scope, caller: Caller, bucket: ports.RateBucket
     ) -> Sequence[Charge]:
         """Return the charges of a call of *bucket*, to the address and to the token's quota."""
-        address = client_addresses.bucket(scope, self.limits.proxies)
-        charges: Sequence[Charge]
-        known_address, charges = caller.bound.get(bucket.key, ("", ()))
-        if known_address != address:
-            own = caller.quota_charges(sum(bucket.requests.values()))
-            charges = [*self.limits.charges(scope, bucket.requests, bucket.mount), *own]
-            caller.bound[bucket.key] = address, charges
-        return charges
+        own = caller.quota_charges(sum(bucket.requests.values()))
+        return [*self.limits.charges(scope, bucket.requests, bucket.mount), *own]
 
     def _context(
         self,
@@ -302,21 +290,18 @@ class RequestEntry:
         log: RequestLog | None = None,
     ) -> Context:
         """Build the context of a request or a dry run; *costs* are operations by bucket."""
-        own = self._accounts.ports_for(caller, costs)
-        own["caller"], own["request_id"] = caller, request_id
-        if self not in caller.bound:
-            context = Context(
-                sealer=self._keyring,
-                download_address=self._download_address,
-                attachment_link=self.attachment_links.of(caller),
-                rule_intents=self._rule_intents,
-                uploads=self._uploads.of(caller.token_id),
-                child_tokens=self._child_tokens.of(caller),
-                **own,
-            )
-            caller.bound[self] = context.as_template(own)
-        own["request_log"] = RequestLog() if log is None else log
-        return Context.of_bound(caller.bound[self], own)
+        return Context(
+            caller=caller,
+            request_id=request_id,
+            request_log=RequestLog() if log is None else log,
+            sealer=self._keyring,
+            download_address=self._download_address,
+            attachment_link=self.attachment_links.of(caller),
+            rule_intents=self._rule_intents,
+            uploads=self._uploads.of(caller.token_id),
+            child_tokens=self._child_tokens.of(caller),
+            **self._accounts.ports_for(caller, costs),
+        )
 
     async def check_secret(self, scope: Scope, digests: Sequence[bytes]) -> bytes:
         """

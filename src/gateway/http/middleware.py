@@ -6,12 +6,12 @@ traces and logs them, and answers an unexpected exception with a 500 in the erro
 """
 
 import logging
-import os
 import re
 import time
 import traceback
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import TYPE_CHECKING, Any, Protocol
+from uuid import uuid4
 
 import msgspec
 from starlette.types import Message, Receive, Scope, Send
@@ -90,7 +90,7 @@ class RequestState(msgspec.Struct):
 def request_state(scope: Scope) -> RequestState:
     """Return the state of the request that *scope* describes; a new one outside the middleware."""
     state = scope.get(_KEY)
-    return state if isinstance(state, RequestState) else RequestState(new_request_id())
+    return state if isinstance(state, RequestState) else RequestState(str(uuid4()))
 
 
 RateStateReader = Callable[[Scope], Awaitable[None]]
@@ -206,7 +206,7 @@ class CommonMiddleware:
 
 
 class _Sending(msgspec.Struct, frozen=True):
-    """`send` with the common headers; a closure takes four times the memory."""
+    """`send` with the common headers."""
 
     middleware: CommonMiddleware
     scope: Scope
@@ -223,32 +223,7 @@ def _request_id(scope: Scope) -> str:
     for name, value in scope["headers"]:
         if name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
             return str(value.decode())
-    return new_request_id()
-
-
-_random_bytes: Iterator[bytes] = iter(())
-
-
-def new_request_id() -> str:
-    """Return a UUID of version 4; the system is asked for the random bytes of 256 at once."""
-    global _random_bytes  # noqa: PLW0603 - a pool of the process
-    value = next(_random_bytes, None)
-    if value is None:
-        pool = os.urandom(16 * 256)
-        _random_bytes = iter([pool[start : start + 16] for start in range(0, len(pool), 16)])
-        value = next(_random_bytes)
-    digits = value.hex()
-    variant = "89ab"[value[8] & 3]
-    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
-
-
-def _drop_random_bytes() -> None:
-    """Forget the pool, which a child process would share with its parent."""
-    global _random_bytes  # noqa: PLW0603 - a pool of the process
-    _random_bytes = iter(())
-
-
-os.register_at_fork(after_in_child=_drop_random_bytes)
+    return str(uuid4())
 
 
 def _with_common_headers(

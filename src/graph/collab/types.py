@@ -6,7 +6,6 @@ from enum import StrEnum
 import strawberry
 
 from graph.context import Info
-from graph.execution.fast_resolvers import OF_CALLER
 from graph.scalars import JSON, Long
 from policy.vocabulary import Surface
 
@@ -174,9 +173,7 @@ class CollabSite:
         description="The time of the last change."
     )
     is_personal_site: bool = strawberry.field(description="Whether it is a personal site.")
-    access_info: str | None = strawberry.field(
-        resolver=access_info, description=_ACCESS_INFO, metadata=OF_CALLER
-    )
+    access_info: str | None = strawberry.field(resolver=access_info, description=_ACCESS_INFO)
 
 
 @strawberry.type(description="A page of sites.")
@@ -226,9 +223,7 @@ class CollabList:
     )
     columns: list[CollabColumn] | None = strawberry.field(description="Null in listings.")
     site_name: str | None = strawberry.field(description="The display name of its site.")
-    access_info: str | None = strawberry.field(
-        resolver=access_info, description=_ACCESS_INFO, metadata=OF_CALLER
-    )
+    access_info: str | None = strawberry.field(resolver=access_info, description=_ACCESS_INFO)
 
 
 @strawberry.type(description="A page of lists.")
@@ -264,9 +259,7 @@ class CollabListItem:
     labels: FileLabels | None = strawberry.field(
         description="The sensitivity label of its file; null without one."
     )
-    access_info: str | None = strawberry.field(
-        resolver=access_info, description=_ACCESS_INFO, metadata=OF_CALLER
-    )
+    access_info: str | None = strawberry.field(resolver=access_info, description=_ACCESS_INFO)
 
 
 @strawberry.type(description="A page of list items.")

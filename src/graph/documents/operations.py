@@ -74,9 +74,9 @@ class Graph:
             **{edge.coordinate: requirement_of(field) for edge, field in edge_fields(schema)},
         }
         self._documents: BoundedMap[str, Document] = BoundedMap(CACHED)
-        self._internal_plans = PlanCache(INTERNAL_PLANS, kept_by_callers=True)
+        self._internal_plans = PlanCache(INTERNAL_PLANS)
         self._plans = PlanCache(PLANS)
-        self._saved_plans = PlanCache(SAVED_PLANS, kept_by_callers=True)
+        self._saved_plans = PlanCache(SAVED_PLANS)
 
     def prepare(self, text: str) -> Operation:
         """

@@ -6,7 +6,6 @@ import strawberry
 
 from graph.context import Info
 from graph.emails.enums import BodyType, Importance, MailProvider
-from graph.execution.fast_resolvers import OF_CALLER
 from graph.scalars import Long
 from policy.vocabulary import Surface
 
@@ -71,9 +70,7 @@ class Email:
     labels: list[str] | None = strawberry.field(description="Labels or categories.")
     importance: Importance | None = strawberry.field(description="The importance.")
     provider: MailProvider = strawberry.field(description="The provider's code.")
-    access_info: str | None = strawberry.field(
-        resolver=access_info, description=_ACCESS_INFO, metadata=OF_CALLER
-    )
+    access_info: str | None = strawberry.field(resolver=access_info, description=_ACCESS_INFO)
 
 
 @strawberry.type(description="A conversation.")
@@ -91,9 +88,7 @@ class Thread:
         description="The time at which the newest message was received."
     )
     provider: MailProvider = strawberry.field(description="The provider's code.")
-    access_info: str | None = strawberry.field(
-        resolver=access_info, description=_ACCESS_INFO, metadata=OF_CALLER
-    )
+    access_info: str | None = strawberry.field(resolver=access_info, description=_ACCESS_INFO)
 
 
 @strawberry.type(description="A page of messages over all connected mailboxes, newest first.")

@@ -6,10 +6,8 @@ graphql-core has parsed already, they only rename arguments, and they are most o
 a field. Here graphql-core passes the arguments under the resolver's names.
 """
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable
 from typing import Any
-from weakref import WeakSet
 
 from graphql import (
     GraphQLArgument,
@@ -24,9 +22,6 @@ from graphql import (
 from graph.context import Info
 from graph.coordinates import strawberry_field
 from graph.edges import edge_of
-
-# Metadata of a field that takes no arguments: its value depends on the caller alone.
-OF_CALLER: Mapping[str, bool] = MappingProxyType({"of_caller": True})
 
 
 def apply(schema: GraphQLSchema) -> None:
@@ -65,14 +60,4 @@ def _direct(resolver: Callable[..., Any], source: Any) -> Callable[..., Any]:
     def resolve(_source: Any, info: GraphQLResolveInfo[Any], **arguments: Any) -> Any:
         return resolver(info=Info(info, source), **arguments)
 
-    if source.metadata.items() >= OF_CALLER.items():
-        _OF_CALLER.add(resolve)
     return resolve
-
-
-_OF_CALLER: WeakSet[Callable[..., Any]] = WeakSet()
-
-
-def is_of_caller(resolve: Callable[..., Any] | None) -> bool:
-    """Return whether *resolve* was made from a field whose value depends on the caller alone."""
-    return resolve in _OF_CALLER

@@ -78,7 +78,7 @@ class Requirement(msgspec.Struct, frozen=True, eq=False):
 
     def admit(self, caller: Caller, members: Mapping[str, object] = MappingProxyType({})) -> None:
         """
-        Check the gates that need no parameters; a caller that has passed them passes again.
+        Check the gates that need no parameters.
 
         *members* are those of the input object; a refusal names the operation that they need.
 
@@ -87,11 +87,8 @@ class Requirement(msgspec.Struct, frozen=True, eq=False):
         """
         if self.creates_children:
             caller.require_children_allowed()
-        if self.surface is None or self in caller.bound:
-            return
-        caller.admit(self.surface, *self.operations_for(members))
-        if not self.member_operations:
-            caller.bound[self] = True
+        if self.surface is not None:
+            caller.admit(self.surface, *self.operations_for(members))
 
     def operations_for(self, members: Mapping[str, object]) -> tuple[Operation, ...]:
         """Return the operation that the first given member needs, or all alternatives."""
@@ -146,8 +143,7 @@ def guarded(  # noqa: PLR0913 - what a root field declares
             info: Any = kwargs["info"]
             context = info.context
             members = _input_members(kwargs) if member_operations else _NO_MEMBERS
-            if requirement not in context.caller.bound:
-                requirement.admit(context.caller, members)
+            requirement.admit(context.caller, members)
             wellformed.check(kwargs, root=root, called=info.argument_name)
             if context.repeated is context.effect_request is context.delivery is None:
                 return resolver(*args, **kwargs)

@@ -1,7 +1,5 @@
 """A request reaches the surfaces it was charged for, and no other connection is opened."""
 
-import gc
-import weakref
 from types import SimpleNamespace
 
 import pytest
@@ -15,7 +13,6 @@ KINDS = {"email": "PROVIDER_A", "calendar": "PROVIDER_A", "tasks": "BOARDS", "co
 @pytest.fixture
 def caller():
     return SimpleNamespace(
-        bound={},
         excludes=lambda _: False,
         connections=[
             ConnectionInfo(
@@ -48,33 +45,3 @@ def test_only_the_charged_connections_are_opened(caller, opened, surface):
     accounts.ports_for(caller, {surface: 1})
 
     assert opened == [surface for _ in range(surface in KINDS)]
-
-
-def test_a_callers_mailbox_is_merged_once_until_a_connection_changes(caller, opened):
-    accounts = Accounts(None, None, None, {})
-    first = accounts.mailbox_for(caller)
-    assert accounts.mailbox_for(caller) is first
-    accounts._kinds = {}
-    accounts._origins = accounts._repository = SimpleNamespace(forget=lambda _: None)
-
-    accounts.forget(1)
-
-    assert accounts.mailbox_for(caller) is not first
-    assert opened == ["email", "email"]
-
-
-@pytest.mark.slow
-def test_a_caller_that_is_not_used_any_more_is_not_kept():
-    """There is another one after each commit, with all that was derived from it."""
-
-    class Caller(SimpleNamespace):
-        """A namespace to which there are weak references."""
-
-    accounts, caller = Accounts(None, None, None, {}), Caller(bound={}, connections=())
-    accounts.mailbox_for(caller)
-    kept = weakref.ref(caller)
-
-    del caller
-    gc.collect()
-
-    assert kept() is None

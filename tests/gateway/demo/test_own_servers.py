@@ -139,10 +139,7 @@ def test_without_any_server_the_demo_says_what_to_install(monkeypatch):
 
 
 def test_another_version_of_dovecot_is_named_and_not_started(tmp_path, monkeypatch):
-    for version, expected in (
-        ("2.3.19.1", None),
-        ("2.4.1", "Dovecot 2.4.1 (abc) is installed"),
-    ):
+    for version, expected in (("2.3.19.1", None), ("2.4.1", "Dovecot 2.4.1 (abc) is installed")):
         program = tmp_path / "dovecot"
         program.write_text(f"#!/bin/sh\necho '{version} (abc)'\n")
         program.chmod(0o755)

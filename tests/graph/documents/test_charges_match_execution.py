@@ -145,13 +145,6 @@ def graph():
         yield graph
 
 
-class Forgetful(dict):
-    """Values bound to a caller, of which none is ever found, so that each gate is checked."""
-
-    def __contains__(self, _key):
-        return False
-
-
 class Served:
     """The effects of `POST /graphql`: what it ran, admitted, charged and logged."""
 
@@ -188,7 +181,6 @@ class Served:
 
     async def _once(self, operation, context, run):
         noting = SimpleNamespace(admit=lambda *need: self.admitted.append(need))
-        noting.bound = Forgetful()
         operation.admit(SimpleNamespace(caller=noting), context.request_log.variables)
         return await run()
 

@@ -37,7 +37,6 @@ async def test_plans_and_plain_execution_agree(subject):
 
     assert tally.runs > 4 * FEW  # most documents were valid
     assert tally.runs / 8 < tally.failed < tally.runs  # errors as well as answers
-    assert tally.alone > tally.runs / 8
     assert tally.stepped > tally.runs / 8
     assert tally.mixed > tally.runs / 8
 
@@ -53,7 +52,6 @@ async def test_plans_and_plain_execution_agree_many_times(subject):
 
 # Where the search for a rare one starts, to be quick; when the generator changes, it just goes on.
 START = {
-    "cancelling taken for null": 71,
     "dicts taken for records": 126,
     "enum unchecked": 65,
     "inner lists uncounted": 55,

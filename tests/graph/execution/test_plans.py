@@ -167,7 +167,8 @@ def test_the_example_of_the_guide_becomes_the_types_it_shows(graph):
     program = graph.prepare(example).program
     plan = program.plan(VariableValues({}, {}), frozenset({"Email.body"}))
 
-    page = msgspec.structs.fields(plan.single_root.reader.type)
+    (step,) = plan.steps.values()
+    page = msgspec.structs.fields(step.reader.type)
     email = msgspec.structs.fields(page[1].type.__args__[0])
     assert [(member.name, member.encode_name) for member in page[1:]] == [
         ("emails", "emails"),

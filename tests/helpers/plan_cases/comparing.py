@@ -58,7 +58,6 @@ class Tally:
     runs: int = 0
     failed: int = 0
     planned: int = 0
-    alone: int = 0
     stepped: int = 0
     mixed: int = 0
 
@@ -120,7 +119,6 @@ def _count(tally: Tally, context: CaseContext, other: dict) -> None:
     tally.runs += 1
     tally.failed += bool(other["errors"])
     tally.planned += context.plan is not None
-    tally.alone += bool(context.plan and context.plan.single_root)
     steps = context.plan.steps.values() if context.plan else ()
     tally.stepped += any(not step.remaining for step in steps)
     tally.mixed += bool(context.plan and context.plan.mixed_steps)

@@ -1,6 +1,5 @@
 """Faults that the plan compiler could have, planted one at a time."""
 
-from asyncio import CancelledError
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -251,28 +250,6 @@ def required_variable_forgotten(patch):
     )
 
 
-def error_of_the_only_root_lost(patch):
-    original = PlannedExecutor.complete_root
-
-    async def complete_root(self, root, info, result):
-        value = None if isinstance(result, Exception) else result
-        return await original(self, root, info, value)
-
-    patch.setattr(PlannedExecutor, "complete_root", complete_root)
-
-
-def cancelling_taken_for_null(patch):
-    original = PlannedExecutor._root
-
-    async def complete(self, root, info, result):
-        try:
-            return await original(self, root, info, result)
-        except CancelledError:
-            return {root.key: None}
-
-    patch.setattr(PlannedExecutor, "_root", complete)
-
-
 def awaited_fields_left_out(patch):
     async def fill(shape, pending):
         await gather_with_cancel(*pending.values())
@@ -313,8 +290,6 @@ FAULTS: Mapping[str, Plant] = MappingProxyType(
         "merged nodes dropped": merged_nodes_dropped,
         "unfit variable accepted": unfit_variable_accepted,
         "required variable forgotten": required_variable_forgotten,
-        "error of the only root lost": error_of_the_only_root_lost,
-        "cancelling taken for null": cancelling_taken_for_null,
         "awaited fields left out": awaited_fields_left_out,
     }
 )

@@ -352,7 +352,8 @@ async def test_a_token_that_counts_hidden_hits_carries_a_warning(worlds):
         assert await changed_to(collabSearchTotals=None) == warning
         assert await changed_to(allowedCollabOperations=["list_files"]) == []
         assert await changed_to(allowedCollabOperations=["all"]) == warning
-        assert await changed_to(collabAccessEnabled=False) == []
+        (useless,) = await changed_to(collabAccessEnabled=False)
+        assert useless.startswith("This token can do nothing")
         assert await changed_to(collabAccessEnabled=True, collabAllowAllDefault=True) == []
         rule = {"ruleType": "mime_type", "pattern": "image/*", "action": "allow"}
         await admin.post(f"{path}/collab-rules", json=rule)

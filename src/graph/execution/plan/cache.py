@@ -7,16 +7,9 @@ from providers.bounded_map import BoundedMap
 
 
 class PlanCache:
-    """
-    At most *capacity* plans; None stands for an operation that cannot be planned.
+    """At most *capacity* plans; None stands for an operation that cannot be planned."""
 
-    Attributes:
-        kept_by_callers: Whether callers keep the plans that they use as well: the operations are
-            those of the gateway, not of callers, who may send any number.
-    """
-
-    def __init__(self, capacity: int, *, kept_by_callers: bool = False) -> None:
-        self.kept_by_callers = kept_by_callers
+    def __init__(self, capacity: int) -> None:
         self._plans: BoundedMap[Hashable, Plan | None] = BoundedMap(capacity)
 
     def __len__(self) -> int:

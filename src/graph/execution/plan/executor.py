@@ -8,7 +8,7 @@ from graphql import ExecutionResult, GraphQLError, OperationType
 from graphql.pyutils import Path, gather_with_cancel
 
 from graph.execution.counting_executor import CountingExecutor
-from graph.execution.plan.planning import Plan, SingleRoot
+from graph.execution.plan.planning import Plan
 from graph.execution.plan.record_checks import PlanMismatch, spend_budget
 from graph.execution.plan.selections import RemainingField
 
@@ -30,30 +30,12 @@ class PlannedExecutor(CountingExecutor):
 
     async def run(self) -> ExecutionResult:
         """Do the same as `execute_operation`, with the root fields that the plan collected."""
-        return await self._result(self._roots())
-
-    async def complete_root(self, root: SingleRoot, info: Any, result: Any) -> ExecutionResult:
-        """Complete the *result* of the only root field; an exception counts as raised by it."""
-        return await self._result(self._root(root, info, result))
-
-    async def _result(self, running: Awaitable[dict[str, Any]]) -> ExecutionResult:
         try:
-            data = await running
+            data = await self._roots()
         except GraphQLError as error:
             self.collected_errors.add(error, None)
             data = None
         return ExecutionResult(data, self.collected_errors.errors or None)
-
-    async def _root(self, root: SingleRoot, info: Any, result: Any) -> dict[str, Any]:
-        type_ = root.call.field.type
-        try:
-            value = self.complete_value(type_, root.details, info, root.path, result, None)
-            if self.is_awaitable(value):
-                value = await value
-        except Exception as error:  # noqa: BLE001 - graphql-core's own boundary
-            self.handle_field_error(error, type_, root.details, root.path)
-            value = None
-        return {root.key: value}
 
     async def _roots(self) -> dict[str, Any]:
         serially = self.operation.operation is OperationType.MUTATION

@@ -104,11 +104,8 @@ class VariableCoercer(msgspec.Struct, frozen=True):
                 value = coerce_input_value(raw, signature.type)
                 if value is Undefined:
                     return None
-            source: VariableValueSource = tuple.__new__(VariableValueSource, (signature, raw))
-            sources[name], coerced[name] = source, value
-        # Made without the Python functions that the classes of named tuples are called by.
-        values: VariableValues = tuple.__new__(VariableValues, (sources, coerced))
-        return values
+            sources[name], coerced[name] = VariableValueSource(signature, raw), value
+        return VariableValues(sources, coerced)
 
 
 class FieldCall(msgspec.Struct, frozen=True):

@@ -16,7 +16,6 @@ from graphql import (
     GraphQLObjectType,
     GraphQLOutputType,
     GraphQLSchema,
-    GraphQLString,
     OperationDefinitionNode,
     get_named_type,
     get_nullable_type,
@@ -32,11 +31,9 @@ from graphql.execution.collect_fields import (
     collect_subfields,
 )
 from graphql.execution.values import VariableValues
-from graphql.pyutils import Path
 
 from graph.coordinates import is_asynchronous
 from graph.edges import edge_of
-from graph.execution import fast_resolvers
 from graph.execution.plan.inputs import FieldCall
 from graph.execution.plan.record_checks import CheckedAttribute
 from graph.execution.plan.selections import RemainingField, SelectionSplitter
@@ -74,43 +71,6 @@ class MixedStep(msgspec.Struct, frozen=True):
     remaining: tuple[RemainingField, ...]
 
 
-class DirectField(msgspec.Struct, frozen=True):
-    """
-    A field that needs work after the record was read, but no executor.
-
-    Attributes:
-        name: The attribute of the shape that takes its value.
-        call: Its resolver, which takes no arguments and returns a text or None at once; None for
-            lists, which were read already and are counted.
-        of_caller: Whether its value depends on the caller alone, who keeps it.
-    """
-
-    name: str
-    path: Path
-    call: FieldCall | None = None
-    lists: CheckedAttribute | None = None
-    of_caller: bool = False
-
-
-class SingleRoot(msgspec.Struct, frozen=True):
-    """
-    The only root field of an operation, when its call is prepared.
-
-    Attributes:
-        reader: Reads its value; None when graphql-core must execute fields of it.
-        owner: The type of the object that is read.
-        direct: The fields left after reading, in order.
-    """
-
-    key: str
-    path: Path
-    details: FieldDetailsList
-    call: FieldCall
-    reader: RecordReader | None = None
-    owner: GraphQLObjectType | None = None
-    direct: tuple[DirectField, ...] = ()
-
-
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     """
@@ -127,7 +87,6 @@ class Plan:
         mixed_steps: By the `id` of the selection's collected fields.
         calls: By the `id` of the field's nodes.
         names: Root response key -> member of its object -> attribute of the shape.
-        single_root: None with several root fields, or when graphql-core must call the only one.
         reads_once: Whether one root field, and no edge, asks a provider.
     """
 
@@ -139,7 +98,6 @@ class Plan:
     mixed_steps: Mapping[int, MixedStep]
     calls: Mapping[int, FieldCall]
     names: Mapping[str, Mapping[str, str]]
-    single_root: SingleRoot | None
     reads_once: bool
 
 
@@ -183,7 +141,6 @@ class Planner:
                 mixed_steps=self._mixed_steps,
                 calls=self._calls,
                 names={key: self._names(root, details, splitter) for key, details in roots.items()},
-                single_root=self._single_root(root, roots),
                 reads_once=len(roots) == 1 and not self._has_edges,
             )
         except GraphQLError:
@@ -230,31 +187,6 @@ class Planner:
             if call is not None:
                 self._calls[id(details)] = call
 
-    def _single_root(self, owner: GraphQLObjectType, roots: GroupedFieldSet) -> SingleRoot | None:
-        if len(roots) != 1:
-            return None
-        ((key, details),) = roots.items()
-        call, step = self._calls.get(id(details)), self._steps.get(id(details))
-        if call is None or call.field.resolve is None:
-            return None
-        path = Path(None, key, owner.name)
-        direct = self._direct_fields(step, path) if step is not None else None
-        if step is None or direct is None:
-            return SingleRoot(key, path, details, call)
-        return SingleRoot(key, path, details, call, step.reader, step.owner, direct)
-
-    def _direct_fields(self, step: Step, path: Path) -> tuple[DirectField, ...] | None:
-        """Return the remaining fields of *step*; None when one of them needs an executor."""
-        fields = []
-        for remaining in step.remaining:
-            below = Path(path, remaining.key, step.owner.name)
-            call = self._calls.get(id(remaining.details))
-            if remaining.lists is None and (call is None or not _returns_text(call)):
-                return None
-            of_caller = call is not None and fast_resolvers.is_of_caller(call.field.resolve)
-            fields.append(DirectField(remaining.name, below, call, remaining.lists, of_caller))
-        return tuple(fields)
-
     def _wanted(
         self, owner: GraphQLObjectType, details: FieldDetailsList
     ) -> Mapping[str, frozenset[str]]:
@@ -293,16 +225,6 @@ class Planner:
 def _is_leaf_or_edge(defined: GraphQLField) -> bool:
     """Return whether values of *defined* are scalars or enums, no lists of them, or awaited."""
     return is_leaf_type(get_nullable_type(defined.type)) or edge_of(defined) is not None
-
-
-def _returns_text(call: FieldCall) -> bool:
-    """Return whether *call* takes no arguments and returns a text, or None, at once."""
-    field = call.field
-    return (
-        field.type is GraphQLString
-        and field.resolve is not None
-        and not (call.fixed or call.variable or is_asynchronous(field))
-    )
 
 
 def _identity(value: Any) -> Any:
