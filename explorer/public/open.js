@@ -17,9 +17,13 @@ function tab(title, query, variables) {
   return { id: tabId(), hash: null, title, query, variables, headers: null, operationName: title, response: null };
 }
 
+function nameOf(document) {
+  return /^\s*(?:query|mutation)\s+(\w+)/m.exec(document)?.[1] ?? null;
+}
+
 async function firstTabs() {
   const { documents } = await json('starters.json');
-  return documents.map((query) => tab('<untitled>', query, null));
+  return documents.map((query) => tab(nameOf(query), query, null));
 }
 
 function storedTabs() {
@@ -36,10 +40,11 @@ async function open() {
   const operation = (await json('operations.json'))[wanted.get('operation')];
   if (!operation) throw new Error('There is no such operation.');
   const variables = JSON.stringify(JSON.parse(wanted.get('variables') ?? 'null') ?? operation.variables, null, 2);
-  const tabs = [...(storedTabs() ?? (await firstTabs())), tab(wanted.get('operation'), operation.document, variables)];
+  const tabs = [tab(wanted.get('operation'), operation.document, variables), ...(storedTabs() ?? (await firstTabs()))];
   localStorage.setItem('graphiql:query', operation.document);
   localStorage.setItem('graphiql:variables', variables);
-  localStorage.setItem(TABS, JSON.stringify({ tabs, activeTabIndex: tabs.length - 1 }));
+  localStorage.setItem(TABS, JSON.stringify({ tabs, activeTabIndex: 0 }));
+  sessionStorage.setItem('access-gateway-opened', wanted.get('operation'));
   location.replace('./');
 }
 

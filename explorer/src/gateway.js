@@ -36,19 +36,39 @@ export function refusal(status, body) {
   return message ? `${status}: ${message}` : `The server answered ${status}.`;
 }
 
+// An access token has this beginning; others may be the admin token, pasted by mistake.
+export async function isAdminToken(token) {
+  if (token.startsWith('agw_')) return false;
+  try {
+    const headers = { authorization: `Bearer ${token}` };
+    return (await fetch('../api/access-tokens?limit=1', { headers })).ok;
+  } catch {
+    return false;
+  }
+}
+
+export function operationOf(document) {
+  return /^\s*(?:query|mutation)\s+(\w+)/m.exec(document)?.[1] ?? null;
+}
+
+// The operation that open.js left for the first tab, while there is no token yet.
+export function openedOperation() {
+  return sessionStorage.getItem('access-gateway-opened');
+}
+
 // What to offer depends on the deployment: a mutation is a starter on the sandbox only.
 export async function loadStarters() {
   try {
     const response = await fetch('starters.json');
     return await response.json();
   } catch {
-    return { sandbox: false, documents: [], profiles: [] };
+    return { sandbox: false, documents: [], profiles: [], products: {} };
   }
 }
 
 // The panels of GraphiQL take no properties, so they read this store. `runs` has the last run of
 // each editor tab, by the tab's id.
-let state = { token: '', own: null, tab: '', runs: {} };
+let state = { token: '', own: null, tab: '', runs: {}, products: {} };
 const listeners = new Set();
 
 export function remember(change) {

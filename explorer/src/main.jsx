@@ -11,7 +11,7 @@ import '@graphiql/plugin-history/style.css';
 import '@graphiql/plugin-explorer/style.css';
 import './app.css';
 import { Empty } from './empty.jsx';
-import { ABSENT, limitsOf, loadStarters, post, refusal, remember, rememberRun } from './gateway.js';
+import { ABSENT, isAdminToken, limitsOf, loadStarters, operationOf, post, refusal, remember, rememberRun } from './gateway.js';
 import { markMaskedFields } from './masked.js';
 import { REST_PLUGIN } from './panels/rest.jsx';
 import { RunPanel } from './panels/run.jsx';
@@ -19,22 +19,23 @@ import { TOKEN_PLUGIN } from './panels/token.jsx';
 
 // The token lives in this tab alone: sessionStorage, never localStorage, never a header pane.
 const KEY = 'access-gateway-token';
+const ADMIN = 'This is the admin token, which reads no data. Make an access token with "access-gateway token create".';
 const NOTE = 'access-gateway-note';
 // GraphiQL keeps tabs, variables and history of queries in localStorage under this prefix.
 const EDITOR_STORAGE = 'graphiql:';
 const explorer = explorerPlugin();
 const plugins = [explorer, TOKEN_PLUGIN, REST_PLUGIN, HISTORY_PLUGIN];
 const INTROSPECTION = 'IntrospectionQuery';
-const NARROW = '(max-width: 700px)';  // as in app.css
 const PROBE = { query: '{ __typename }' };
 const PROBE_INTERVAL = 2000;  // milliseconds
 const LOST = 'The gateway does not answer. Waiting for it …';
-const CONNECTED = 'Connected. Queries and variables are kept in this browser until "Forget", the token only in this tab.';
+const CONNECTED = 'Connected.';
+const FORGET = 'Remove the token, queries, variables and history from this browser';
 
 function firstNote() {
   const note = sessionStorage.getItem(NOTE);
   sessionStorage.removeItem(NOTE);
-  return note ?? 'The token stays in this tab and is sent to this server only.';
+  return note ?? '';
 }
 
 function runOf(params, status, headers, body) {
@@ -71,12 +72,13 @@ function App() {
       show(LOST, true);
     } else if (status === 200) {
       sessionStorage.setItem(KEY, value);
+      sessionStorage.removeItem('access-gateway-opened');
       remember({ token: value, own: null, runs: {} });
       setToken(value);
       show(CONNECTED, false);
     } else {
       setToken('');
-      show(refusal(status, body), true);
+      show(status === 401 && await isAdminToken(value) ? ADMIN : refusal(status, body), true);
     }
   }
 
@@ -91,7 +93,10 @@ function App() {
   }
 
   useEffect(() => {
-    loadStarters().then(setStarters);
+    loadStarters().then((loaded) => {
+      remember({ products: loaded.products });
+      setStarters(loaded);
+    });
     const kept = sessionStorage.getItem(KEY);
     if (kept) connectWith(kept);
   }, []);
@@ -129,26 +134,33 @@ function App() {
 
   useEffect(() => markMaskedFields(main.current), []);
 
+  // The button that connected is gone with the start page; keyboards go on from here.
+  useEffect(() => {
+    if (token && starters && document.activeElement === document.body) main.current.focus();
+  }, [token, starters]);
+
   return (
     <div className="gw">
-      <form className="gw-bar" onSubmit={connect}>
-        <strong>access-gateway</strong>
-        <label htmlFor="gw-token">Access token</label>
-        <input
-          id="gw-token" type="password" autoComplete="off" spellCheck={false}
-          placeholder="agw_…" value={draft} onChange={(event) => setDraft(event.target.value)}
-        />
-        <button type="submit" disabled={!draft.trim()}>Connect</button>
-        {token && <button type="button" className="gw-quiet" onClick={forget}>Forget</button>}
-        <span className={failed ? 'gw-note gw-failed' : 'gw-note'} role={failed ? 'alert' : 'status'}>{note}</span>
+      <header className="gw-bar">
+        <h1>access-gateway</h1>
         <a className="gw-docs" href="../docs/">REST reference</a>
-      </form>
-      <main className="gw-main" ref={main}>
+        <form onSubmit={connect}>
+          <label htmlFor="gw-token">Access token</label>
+          <input
+            id="gw-token" type="password" autoComplete="off" spellCheck={false}
+            placeholder="agw_…" value={draft} onChange={(event) => setDraft(event.target.value)}
+          />
+          <button type="submit" disabled={!draft.trim()}>Connect</button>
+          {token && <button type="button" className="gw-quiet" title={FORGET} onClick={forget}>Forget</button>}
+        </form>
+        <span className={failed ? 'gw-note gw-failed' : 'gw-note'} role={failed ? 'alert' : 'status'}>{note}</span>
+      </header>
+      <main className="gw-main" ref={main} tabIndex={-1} aria-label="Explorer">
         {token && starters ? (
           <GraphiQL
-            key={token} fetcher={fetcher} plugins={plugins} visiblePlugin={matchMedia(NARROW).matches ? undefined : explorer}
+            key={token} fetcher={fetcher} plugins={plugins}
             shouldPersistHeaders={false} defaultEditorToolsVisibility="variables"
-            defaultTabs={starters.documents.map((query) => ({ query }))}
+            defaultTabs={starters.documents.map((query) => ({ query, title: operationOf(query), operationName: operationOf(query) }))}
           >
             <GraphiQL.Footer><RunPanel /></GraphiQL.Footer>
           </GraphiQL>

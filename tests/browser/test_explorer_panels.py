@@ -1,5 +1,6 @@
 """The explorer's panels: the token, the cost of a run, masks, the REST call, and refusals."""
 
+import json
 import re
 
 import pytest
@@ -97,10 +98,10 @@ def test_the_panel_of_the_token_says_what_it_may_do(look):
     text = look.page.inner_text(".gw-panel")
     assert "What this token may do" in text
     assert "search_emails" in text
-    assert "body hides Email.body, Email.bodyType" in text
+    assert "The mask body makes these fields null: Email.body, Email.bodyType" in text
     assert "All content is open, except what a rule blocks." in text
     assert "None of its own." in text
-    assert "nora.lindqvist@harbourlight.example · PROVIDER_A" in text
+    assert "nora.lindqvist@harbourlight.example · Gmail (PROVIDER_A)" in text
     assert look.foreign == []
     assert look.complaints == []
 
@@ -154,12 +155,42 @@ def test_a_document_has_its_rest_call_to_copy(look, demo):
     assert look.foreign == []
 
 
-def test_a_document_without_a_rest_call_names_what_prevents_it(look):
+def test_the_first_starter_has_its_nearest_rest_call(look):
     choose(look, "full")
     panel(look, "REST call")
-    look.page.wait_for_selector(".gw-panel >> text=No REST call equals this document.")
+    look.page.wait_for_selector(
+        ".gw-panel >> text=/It returns these and \\d+ more members: .*body/"
+    )
 
-    assert "emails.emails" in look.page.inner_text(".gw-panel")
+    assert "GET /api/access/email/messages?limit=5" in look.page.inner_text(".gw-panel")
+    assert look.complaints == []
+
+
+def test_a_document_without_a_rest_call_names_what_prevents_it(look):
+    choose(look, "full")
+    look.page.click(".graphiql-tab-button >> text=Promises")
+    look.page.wait_for_selector(".graphiql-query-editor .view-line >> text=Promises")
+    panel(look, "REST call")
+    look.page.wait_for_selector(".gw-panel >> text=GraphQL alone can do this")
+
+    assert "REST has no call for person." in look.page.inner_text(".gw-panel")
+    assert look.complaints == []
+
+
+def test_a_refused_filter_shows_its_layers_in_the_order_of_the_call(look):
+    choose(look, "masked")
+    query = 'query Hidden { emails(to: "a@b.example") { totalCount } }'
+    tab = {"id": "1", "hash": None, "title": "Hidden", "query": query, "operationName": "Hidden"}
+    tabs = {"activeTabIndex": 0, "tabs": [{**tab, "variables": None, "headers": None}]}
+    look.page.evaluate("text => localStorage.setItem('graphiql:tabState', text)", json.dumps(tabs))
+    look.page.evaluate("query => localStorage.setItem('graphiql:query', query)", query)
+    look.page.reload()
+    run(look, operation="Hidden")
+    look.page.click("text=Why was this refused?")
+    look.page.wait_for_selector(".gw-layers")
+
+    chips = look.page.locator(".gw-layers li").all_inner_texts()
+    assert chips[-3:] == ["mask: refused", "scope: not reached", "upstream: not reached"]
 
 
 def test_a_refusal_is_explained_and_nothing_is_sent(look, demo):
@@ -197,12 +228,13 @@ def test_the_panels_work_by_keyboard(look):
     assert look.page.evaluate(outline) == "solid"
     look.page.keyboard.press("Enter")
     look.page.wait_for_selector(".graphiql-query-editor .view-line >> text=#")
+    assert look.page.evaluate("() => document.activeElement.tagName") == "MAIN"
     look.page.focus("[aria-label*='This token']")
     look.page.keyboard.press("Enter")
     look.page.wait_for_selector(".gw-panel >> text=What this token may do")
     look.page.keyboard.press("Tab")
     look.page.keyboard.press("Enter")
-    look.page.wait_for_selector(".gw-panel >> text=REST call of this document")
+    look.page.wait_for_selector(".gw-panel >> text=REST call for this document")
 
 
 def test_every_panel_fits_a_phone(look):
@@ -220,6 +252,8 @@ def test_every_panel_fits_a_phone(look):
     assert all(box["x"] >= 0 and box["x"] + box["width"] <= 390 for box in boxes)
     assert min(box["width"] for box in boxes) > 250
     assert min(box["height"] for box in boxes) > 80
+    for scrolled in (".gw-run", ".gw-panel"):
+        assert look.page.locator(scrolled).get_attribute("tabindex") == "0"
 
 
 def brightness(look, selector, property_name):

@@ -19,22 +19,31 @@ function Copy({ text }) {
   );
 }
 
+// "emails.emails.threadId" without the names that the document writes anyway.
+function besides(paths) {
+  return paths.map((path) => path.split('.').slice(-1)[0]).join(', ');
+}
+
 function Answer({ answer }) {
   if (!answer) return <p>…</p>;
   if (answer.problem) return <p role="alert">{answer.problem}</p>;
   if (!answer.call) {
     return (
       <>
-        <p>No REST call equals this document.</p>
-        <p><code>{answer.preventedBy}</code>: {answer.message}</p>
+        <p>GraphQL alone can do this: REST has no call for <code>{answer.preventedBy || 'this document'}</code>.</p>
+        <p>{answer.message}</p>
       </>
     );
   }
   const { method, path, curl, status } = answer.call;
+  const count = answer.also.length;
   return (
     <>
       <p><strong>{method}</strong> <code>{path}</code></p>
-      <pre tabIndex={0}>{curl}</pre>
+      {count === 0
+        ? <p>It returns the same.</p>
+        : <p>It returns these and {count} more {count === 1 ? 'member' : 'members'}: {besides(answer.also)}.</p>}
+      <pre tabIndex={0} aria-label="Command">{curl}</pre>
       <Copy text={curl} />
       <p>A success answers {status}. The shell reads the token from <code>$TOKEN</code>.</p>
     </>
@@ -51,18 +60,25 @@ function RestPanel() {
   async function translate() {
     setAnswer(null);
     const variables = parse(variableEditor?.getValue() || '{}') ?? {};
-    const params = { query: queryEditor?.getValue() ?? '', variables, operationName };
+    const query = queryEditor?.getValue() ?? '';
+    if (!query.trim()) {
+      setAnswer({ problem: 'The editor is empty.' });
+      return;
+    }
+    const params = { query, variables, operationName: operationName ?? undefined };
     const { status, body } = await post(token, params, { path: '/rest-of' });
     setAnswer(status === 200 ? body : { problem: refusal(status, body) });
   }
 
   useEffect(() => {
-    if (queryEditor) translate();
+    if (!queryEditor) return undefined;
+    const timer = setTimeout(translate, 300);  // the editor shows a tab some time after it is chosen
+    return () => clearTimeout(timer);
   }, [token, activeTabIndex, queryEditor]);
 
   return (
-    <section className="gw-panel" aria-label="REST call">
-      <h2>REST call of this document</h2>
+    <section className="gw-panel" aria-label="REST call" tabIndex={0}>
+      <h2>REST call for this document</h2>
       <Answer answer={answer} />
       <p><button type="button" className="gw-button" onClick={translate}>Translate again</button></p>
     </section>

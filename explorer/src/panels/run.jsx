@@ -3,6 +3,8 @@ import { useEffect, useState } from 'react';
 import { pick, useGraphiQL } from '@graphiql/react';
 import { loadOwnToken, post, refusal, remember, useRemembered } from '../gateway.js';
 
+// A filter on a masked field is refused before its later layers: in the order of the call.
+const RANKS = ['passed', 'refused', 'not_reached'];
 const WORDS = { passed: 'passed', refused: 'refused', not_reached: 'not reached' };
 
 function Connections({ calls, own }) {
@@ -29,6 +31,10 @@ function Hidden({ fields }) {
   return <p>Hidden fields: {types.map(([type, names]) => `${type}: ${names.join(', ')}`).join('; ')}.</p>;
 }
 
+function inOrder(layers) {
+  return RANKS.flatMap((rank) => layers.filter(({ outcome }) => outcome === rank));
+}
+
 function Explained({ field }) {
   return (
     <div className="gw-explained">
@@ -37,7 +43,7 @@ function Explained({ field }) {
       {field.remedy && <p>{field.remedy}</p>}
       {field.outcome !== 'allowed' && (
         <ol className="gw-layers" aria-label="Layers">
-          {field.layers.map(({ layer, outcome }) => (
+          {inOrder(field.layers).map(({ layer, outcome }) => (
             <li key={layer} data-outcome={outcome}>{layer.replaceAll('_', ' ')}: {WORDS[outcome]}</li>
           ))}
         </ol>
@@ -74,7 +80,13 @@ export function RunPanel() {
   useEffect(() => {
     if (run && token && !own) loadOwnToken(token);
   }, [run, token, own]);
-  if (!run) return null;
+  if (!run) {
+    return (
+      <section className="gw-run" aria-label="This run">
+        <p>Run the document with <kbd>Ctrl</kbd>-<kbd>Enter</kbd> (<kbd>⌘</kbd>-<kbd>Enter</kbd>), or the ▶ button.</p>
+      </section>
+    );
+  }
   const { cost, hiddenFields, requestId, status, errors } = run;
   const facts = [
     `HTTP ${status}`,
@@ -83,7 +95,7 @@ export function RunPanel() {
     cost && `${cost.milliseconds} ms`,
   ].filter(Boolean);
   return (
-    <section className="gw-run" aria-label="This run">
+    <section className="gw-run" aria-label="This run" tabIndex={0}>
       <p className="gw-facts" role="status">{facts.map((fact) => <span key={fact}>{fact}</span>)}</p>
       {errors.length > 0 && <Refusal run={run} token={token} />}
       <Connections calls={cost?.upstreamCalls} own={own} />

@@ -49,13 +49,15 @@ function Masks({ schema }) {
   return (
     <ul className="gw-masks">
       {fields.map(([word, coordinates]) => (
-        <li key={word}><code>{word}</code> hides {coordinates.join(', ')}</li>
+        <li key={word}>The mask <code>{word}</code> makes these fields null: {coordinates.join(', ')}</li>
       ))}
     </ul>
   );
 }
 
-function Surface({ name, operations, on, accounts }) {
+function Surface({ kind, name, operations, on, accounts }) {
+  const { products } = useRemembered();
+  const labelOf = (code) => (products?.[kind]?.[code] ? `${products[kind][code]} (${code})` : code);
   return (
     <>
       <dt>{name} <span className={on ? 'gw-on' : 'gw-off'}>{on ? 'on' : 'off'}</span></dt>
@@ -63,7 +65,7 @@ function Surface({ name, operations, on, accounts }) {
         {on && <p>{operations.length ? operations.map((word) => <code key={word}>{word}</code>) : 'No operation.'}</p>}
         {accounts.map((account) => (
           <p key={account.id} className="gw-account">
-            {account.accountEmail} · {account.provider}
+            {account.accountEmail} · {labelOf(account.provider)}
             {account.status !== 'active' && <strong> · {account.status}</strong>}
           </p>
         ))}
@@ -83,7 +85,7 @@ function TokenPanel() {
   const limits = runs[tab]?.limits ?? own.limits;
   const restrictions = rules(own);
   return (
-    <section className="gw-panel" aria-label="What this token may do">
+    <section className="gw-panel" aria-label="What this token may do" tabIndex={0}>
       <h2>What this token may do</h2>
       <p><strong>{own.name}</strong> · {own.expiresAt ? `expires ${own.expiresAt}` : 'does not expire'}</p>
       <dl>
@@ -91,7 +93,7 @@ function TokenPanel() {
           const operations = operationsOf(own);
           const accounts = own.connections.filter((connection) => connection.kind === kind);
           const on = isOn(own, setting, operations);
-          return <Surface key={kind} name={name} operations={operations} on={on} accounts={accounts} />;
+          return <Surface key={kind} kind={kind} name={name} operations={operations} on={on} accounts={accounts} />;
         })}
       </dl>
       <h3>Masks</h3>

@@ -28,6 +28,7 @@ from gateway.connections.oauth_flow import (
     no_client_message,
 )
 from gateway.connections.oauth_servers import LOOPBACK_PORT, loopback_uri, scopes_of
+from gateway.connections.products import with_product
 from gateway.connections.revocation import ConsentRevoker, PendingRevocation, Revocation
 from gateway.connections.rows import KINDS
 from gateway.connections.token_endpoints import TokenEndpoints
@@ -51,15 +52,6 @@ from providers.failures import ProviderFailure
 
 T = TypeVar("T")
 
-_PRODUCTS = {
-    "PROVIDER_A": "Google",
-    "PROVIDER_B": "Microsoft",
-    "IMAP": "own mail server",
-    "CALDAV": "own calendar server",
-    "COLLAB": "Microsoft 365",
-    "BOARDS": "monday.com",
-    "PROJECTS": "Asana",
-}
 _ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP)  # besides Ctrl-C, which `asyncio.run` handles
 
 
@@ -100,7 +92,7 @@ class NewAccount:
         if providers is None:
             raise InvalidInput(f"There is no kind {self.kind}. Known: {', '.join(KINDS)}.")
         if self.provider not in providers:
-            known = ", ".join(f"{code} ({_PRODUCTS[code]})" for code in providers)
+            known = ", ".join(with_product(self.kind, code) for code in providers)
             raise InvalidInput(f"{self.provider} is no provider of {self.kind}. Known: {known}.")
         app_only = bool(self.client_id)
         return validated(

@@ -117,7 +117,7 @@ def _rest_call(graph: Graph, base_url: str, request: GraphQLRequest) -> dict[str
             ENDPOINTS, graph.schema, program.node, program.definitions, request.variables
         )
     except NoRestCall as reason:
-        return {"call": None, "preventedBy": reason.field, "message": reason.message}
+        return {"call": None, "also": [], "preventedBy": reason.field, "message": reason.message}
     return {
         "call": {
             "method": call.method,
@@ -128,6 +128,7 @@ def _rest_call(graph: Graph, base_url: str, request: GraphQLRequest) -> dict[str
             "status": call.status,
             "curl": call.curl(base_url),
         },
+        "also": call.also,
         "preventedBy": None,
         "message": None,
     }

@@ -24,6 +24,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import graph
+from gateway.connections.products import PRODUCTS
 from gateway.http.api_descriptions import access_document, operation_documents
 from gateway.http.sandbox_mount import DemoToken
 
@@ -85,8 +86,14 @@ def install(app: FastAPI, *, sandbox: ASGIApp | None, demo: Sequence[DemoToken] 
     on_sandbox = sandbox is not None
     documents = starter_documents(sandbox=on_sandbox)
     profiles = [token._asdict() for token in demo]
-    content = {"sandbox": on_sandbox, "documents": documents, "profiles": profiles}
-    starters = orjson.dumps(content)
+    starters = orjson.dumps(
+        {
+            "sandbox": on_sandbox,
+            "documents": documents,
+            "profiles": profiles,
+            "products": {kind: dict(names) for kind, names in PRODUCTS.items()},
+        }
+    )
 
     @app.get("/explorer/starters.json", include_in_schema=False)
     async def explorer_starters() -> Response:
@@ -123,10 +130,14 @@ def _operations_json() -> bytes:
 
 
 def starter_documents(*, sandbox: bool) -> list[str]:
-    """Return the documents of the starter tabs, in order; a mutation only on the sandbox."""
+    """
+    Return the documents of the four starter tabs, in order; a mutation only on the sandbox.
+
+    A file of the sandbox takes the place of the one with its number.
+    """
     folders = (_STARTERS, _STARTERS / "sandbox") if sandbox else (_STARTERS,)
-    files = (file for folder in folders for file in sorted(folder.glob("*.graphql")))
-    return [file.read_text("utf-8") for file in files]
+    files = {file.name[:2]: file for folder in folders for file in folder.glob("*.graphql")}
+    return [files[number].read_text("utf-8") for number in sorted(files)]
 
 
 def _redirect(app: FastAPI, path: str) -> None:

@@ -79,6 +79,11 @@ SCHEMAS: Mapping[str, JsonSchema] = MappingProxyType(
         "RestOfDocument": _closed(
             "The REST call of a document, or what prevents it.",
             call={"anyOf": [{"$ref": "#/components/schemas/RestCall"}, {"type": "null"}]},
+            also={
+                "type": "array",
+                "items": _TEXT,
+                "description": "Fields that the call returns besides, by their paths.",
+            },
             preventedBy={**_TEXT_OR_NULL, "description": "The field or argument."},
             message=_TEXT_OR_NULL,
         ),
@@ -111,8 +116,9 @@ _PATHS: tuple[tuple[str, str, str, str, str, Any, Any], ...] = (
         "translateDocument",
         "Name the REST call of a GraphQL document",
         (
-            "A document that equals a call of this reference, up to names and order, is that call; "
-            "of another one the first field that prevents it is named. Nothing is run."
+            "A document that selects what a call of this reference returns, or less, is that call; "
+            "`also` names what the call returns besides. Of another document the first field that "
+            "prevents it is named. Nothing is run."
         ),
         "RestOfDocument",
         {"query": "{ taskProviders { providerCode providerDisplayName connectionId status } }"},
@@ -127,6 +133,7 @@ _PATHS: tuple[tuple[str, str, str, str, str, Any, Any], ...] = (
                 "curl": 'curl -H "Authorization: Bearer $TOKEN" '
                 "https://gateway.example/api/access/tasks/providers",
             },
+            "also": [],
             "preventedBy": None,
             "message": None,
         },

@@ -1,8 +1,8 @@
 """
-A GraphQL document as the REST call that answers the same.
+A GraphQL document as the REST call that returns what it selects, and what the call returns besides.
 
-A document equals a row of the table when it calls the row's root field and selects what the row's
-document selects, whatever the names of operation and variables and the order of fields are.
+A row of the table answers a document that calls the row's root field and selects no more than the
+row's document, whatever the names of operation and variables, aliases and the order of fields are.
 """
 
 import shlex
@@ -14,6 +14,7 @@ from urllib.parse import quote, urlencode
 import graphql
 import msgspec
 import orjson
+from msgspec.structs import replace
 
 from rest_compat.binding import INPUT
 from rest_compat.documents import document
@@ -25,7 +26,7 @@ JSON_TYPE, BYTES_TYPE = "application/json", "application/octet-stream"
 
 class NoRestCall(Exception):
     """
-    No row of the table equals the document.
+    No row of the table returns what the document selects.
 
     Attributes:
         field: The field or argument that prevents it, by its path: "emails.emails.thread",
@@ -49,6 +50,7 @@ class RestCall(msgspec.Struct, frozen=True, kw_only=True):
         body: The JSON body; None without one.
         content: The bytes of an upload in base64; None without one.
         status: Of a success.
+        also: Fields that the call returns besides, by their paths: "emails.emails.threadId".
     """
 
     method: str
@@ -57,6 +59,7 @@ class RestCall(msgspec.Struct, frozen=True, kw_only=True):
     body: Any
     content: str | None
     status: int
+    also: tuple[str, ...] = ()
 
     def curl(self, base_url: str) -> str:
         """Return the call as a shell command; the token is the variable `TOKEN`."""
@@ -94,7 +97,7 @@ def to_rest(
     variables: Mapping[str, Any],
 ) -> RestCall:
     """
-    Return the REST call that equals a valid *operation* with *variables*.
+    Return the REST call that returns what a valid *operation* with *variables* selects.
 
     Raises:
         NoRestCall: A field or an argument prevents it.
@@ -106,8 +109,9 @@ def to_rest(
     for endpoint in endpoints:
         row = _row(endpoint.document)
         if (row.kind, row.root.name.value) == (operation.operation, name):
-            _compare(nodes, [row.root], fragments, row.fragments, name)
-            return _call(endpoint, row, schema, _arguments(operation, nodes, variables))
+            also = (*_compare(nodes, [row.root], fragments, row.fragments, name),)
+            call = _call(endpoint, row, schema, _arguments(operation, nodes, variables))
+            return replace(call, also=also)
     raise NoRestCall(name, f"{name} has no REST call.")
 
 
@@ -140,14 +144,11 @@ def _selected(
     Return the selected fields by name, with fragments expanded.
 
     Raises:
-        NoRestCall: A field has another name in the response, or a directive.
+        NoRestCall: A root field has a directive.
     """
     selected: dict[str, list[graphql.FieldNode]] = {}
     for node in _fields(selection, fragments, path):
-        name = node.name.value
-        if path and node.alias is not None and node.alias.value != name:
-            raise NoRestCall(f"{path}.{name}", f"A REST call cannot rename {name}.")
-        selected.setdefault(name, []).append(node)
+        selected.setdefault(node.name.value, []).append(node)
     return selected
 
 
@@ -155,10 +156,11 @@ def _fields(
     selection: graphql.SelectionSetNode | None, fragments: Fragments, path: str
 ) -> Iterator[graphql.FieldNode]:
     for node in selection.selections if selection is not None else ():
-        if node.directives:
+        if node.directives and not path:
             name = getattr(node, "name", None)
-            label = ".".join(filter(None, [path, name.value if name else ""]))
-            raise NoRestCall(label, "A REST call has no @skip and no @include.")
+            raise NoRestCall(
+                name.value if name else "", "A REST call has no @skip and no @include."
+            )
         if isinstance(node, graphql.FieldNode):
             yield node
         elif isinstance(node, graphql.FragmentSpreadNode):
@@ -173,12 +175,12 @@ def _compare(
     fragments: Fragments,
     row_fragments: Fragments,
     path: str,
-) -> None:
+) -> Iterator[str]:
     """
-    Compare the selections below one field.
+    Iterate over the fields below one field that only the row selects.
 
     Raises:
-        NoRestCall: A field is selected on one side only.
+        NoRestCall: A field is selected that the row does not select.
     """
     selected, expected = (
         _merged(each, own, path) for each, own in ((nodes, fragments), (row_nodes, row_fragments))
@@ -186,10 +188,8 @@ def _compare(
     for name, below in selected.items():
         if name not in expected:
             raise NoRestCall(f"{path}.{name}", "The REST call does not return this field.")
-        _compare(below, expected[name], fragments, row_fragments, f"{path}.{name}")
-    for name in expected:
-        if name not in selected:
-            raise NoRestCall(f"{path}.{name}", "The REST call returns this field besides.")
+        yield from _compare(below, expected[name], fragments, row_fragments, f"{path}.{name}")
+    yield from (f"{path}.{name}" for name in expected if name not in selected)
 
 
 def _merged(

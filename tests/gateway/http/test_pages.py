@@ -1,6 +1,7 @@
 """Pages for browsers: from our own origin, under a strict content security policy."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,8 @@ from graphql import OperationType, get_operation_ast, parse, validate
 from suites import slow_but
 
 import graph
+from gateway.connections.products import PRODUCTS
+from gateway.connections.rows import KINDS
 from gateway.http.pages import MIN_BYTES, starter_documents
 from graph import schema
 from rest_compat.table import ENDPOINTS
@@ -119,17 +122,33 @@ async def test_starter_tabs_come_from_the_server(client):
     starters = (await client.get("/explorer/starters.json")).json()
 
     documents = starter_documents(sandbox=False)
-    assert starters == {"sandbox": False, "documents": documents, "profiles": []}
+    assert starters == {
+        "sandbox": False,
+        "documents": documents,
+        "profiles": [],
+        "products": {kind: dict(names) for kind, names in PRODUCTS.items()},
+    }
+    assert {kind: tuple(names) for kind, names in PRODUCTS.items()} == KINDS
 
 
-async def test_starter_tabs_on_the_sandbox_end_with_a_mutation():
+async def test_the_four_starter_tabs_on_the_sandbox_end_with_a_mutation():
     documents = starter_documents(sandbox=True)
 
-    assert [operation_type(text) for text in documents] == [
-        *[OperationType.QUERY] * 10,
-        OperationType.MUTATION,
+    assert [get_operation_ast(parse(text)).name.value for text in documents] == [
+        *("Inbox", "Search", "Promises", "Send")
     ]
-    assert documents[:10] == starter_documents(sandbox=False)
+    assert operation_type(documents[3]) is OperationType.MUTATION
+    assert documents[:3] == starter_documents(sandbox=False)[:3]
+
+
+@pytest.mark.parametrize("sandbox", [True, False])
+async def test_starter_tabs_are_formatted_and_fit_their_pane(sandbox):
+    documents = starter_documents(sandbox=sandbox)
+
+    assert len(documents) == 4
+    for text in documents:
+        assert max(map(len, text.splitlines())) <= 64
+        assert not re.search(r"\{ \w+ \w|\w \}[ \n]*\w", text)
 
 
 @pytest.mark.parametrize("sandbox", [True, False])

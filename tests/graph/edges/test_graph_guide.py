@@ -10,14 +10,14 @@ from functools import reduce
 import demo_gateway
 import httpx
 import pytest
-from graphql import parse, validate
+from graphql import parse, print_ast, validate
 from paths import REPOSITORY
 
 from gateway.http.pages import starter_documents
 from graph import schema
 
 PAGE = REPOSITORY / "docs/guides/graph.md"
-STARTERS = ("Promises", "Meeting", "SharedFiles", "Waiting")
+STARTERS = ("Promises",)
 _QUESTION = re.compile(
     r"^```graphql\n(?P<document>query (?P<name>\w+).*?)^```\n\n"
     r"Upstream calls: (?P<before>\d+) by separate root fields, (?P<after>\d+) by this document\.$",
@@ -120,9 +120,9 @@ def test_every_other_document_of_the_guide_is_valid():
 
 @pytest.mark.parametrize("name", STARTERS)
 def test_starter_tabs_are_documents_of_the_guide(name):
-    starters = [text.partition("\n")[2] for text in starter_documents(sandbox=False)]
+    starters = [print_ast(parse(text)) for text in starter_documents(sandbox=False)]
 
-    assert QUESTIONS[name]["document"] in starters
+    assert print_ast(parse(QUESTIONS[name]["document"])) in starters
 
 
 @pytest.fixture(scope="module")

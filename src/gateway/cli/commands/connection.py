@@ -34,6 +34,7 @@ from gateway.cli.connection_options import (
 )
 from gateway.cli.console import output_table, report, report_rows, run_async
 from gateway.cli.options import AsJson
+from gateway.connections.products import with_product
 
 if TYPE_CHECKING:
     from gateway.cli.stores import Store
@@ -108,7 +109,9 @@ def list_(as_json: AsJson = False) -> None:
         async with store.database.reading() as session:
             return await service.list_all(session)
 
-    report_rows(in_store(read), _COLUMNS, as_json=as_json)
+    rows = in_store(read)
+    named = [{**row, "provider": with_product(row["kind"], row["provider"])} for row in rows]
+    report_rows(rows if as_json else named, _COLUMNS, as_json=as_json)
 
 
 @app.command("test")
