@@ -44,7 +44,7 @@ from gateway.http.sandbox_mount import DemoToken, SandboxApp, forgetting_faults
 from gateway.infrastructure import Clock, Infrastructure, milliseconds, open_counter, secret_text
 from gateway.lifecycle import Lifecycle, Worker
 from gateway.ratelimit.prefix import DeploymentPrefix
-from gateway.ratelimit.windows import SharedCounter, configured_windows
+from gateway.ratelimit.windows import configured_windows
 from gateway.rule_intents.log import RuleIntentLog
 from gateway.rule_intents.recovery import RuleIntentRecovery
 from gateway.secrets.keyring import Keyring
@@ -136,7 +136,7 @@ def assemble(
     lifecycle = Lifecycle(
         database=base.database,
         workers=_workers(services, base),
-        closers=_closers(services, base),
+        closers=_closers(base),
         migrates=settings.migrate,
     )
     graphql = graphql_endpoint.endpoint(entry, prepared.graph(), idempotency, _mutation_rows())
@@ -203,7 +203,7 @@ def _services(settings: Settings, base: Infrastructure) -> Services:
     entry = RequestEntry(
         authenticator=authenticator,
         limits=client_addresses.AddressLimits(
-            counter := open_counter(settings, base),
+            open_counter(settings, base),
             configured_windows(settings.rate_limit_windows),
             settings.proxies,
             base.metrics.count_limited,
@@ -226,7 +226,7 @@ def _services(settings: Settings, base: Infrastructure) -> Services:
         links=links,
         authenticator=authenticator,
         last_uses=base.last_uses,
-        counter=counter,
+        redis=base.redis,
         entry=entry,
         accounts=accounts,
         credentials=credentials,
@@ -315,7 +315,7 @@ def _workers(services: Services, base: Infrastructure) -> tuple[Worker, ...]:
     """Return what runs in the background while the process serves, in the order of starting."""
     accounts = services.accounts
     return (
-        DeploymentPrefix(base.database, services.counter, base.slots),
+        *([DeploymentPrefix(base.database, base.redis)] if base.redis is not None else []),
         *([base.slots] if base.slots is not None else []),
         services.decisions,
         services.provider_errors,
@@ -344,18 +344,18 @@ def _workers(services: Services, base: Infrastructure) -> tuple[Worker, ...]:
     )
 
 
-def _closers(services: Services, base: Infrastructure) -> tuple[Callable[[], Awaitable[None]], ...]:
+def _closers(base: Infrastructure) -> tuple[Callable[[], Awaitable[None]], ...]:
     """Return what releases the process's resources, in the order of closing."""
 
     async def close_reader() -> None:
         base.reader.close()
 
-    counter, tracing = services.counter, base.tracing
+    redis, tracing = base.redis, base.tracing
     return (
         close_reader,
         base.clients.aclose,
         *([base.slots.aclose] if base.slots is not None else []),
-        *([counter.aclose] if isinstance(counter, SharedCounter) else []),
+        *([redis.aclose] if redis is not None else []),
         base.database.close,
         *([partial(asyncio.to_thread, tracing.close)] if tracing is not None else []),
     )

@@ -23,6 +23,7 @@ from providers.http.proxies import Proxies, environment_tls_context
 from providers.http.slots import SharedSlots
 
 if TYPE_CHECKING:
+    from gateway.ratelimit.redis_client import RedisStore
     from gateway.ratelimit.redis_slots import RedisSlots
     from gateway.telemetry.tracing import Tracing
 
@@ -38,6 +39,7 @@ class Infrastructure:
     leases: Leases
     last_uses: LastUses
     clients: Origins
+    redis: "RedisStore | None"
     slots: "RedisSlots | None"
     clock: Clock
     last_success: LastSuccess
@@ -61,7 +63,8 @@ class Infrastructure:
         )
         metrics, tracing = Metrics(), open_tracing(settings)
         last_success = LastSuccess(database, clock=milliseconds(clock))
-        slots = open_slots(settings)
+        redis = open_redis(settings)
+        slots = open_slots(settings, redis)
         clients = origins or open_origins(
             settings,
             apps=in_process(settings.origin, sandbox),
@@ -85,6 +88,7 @@ class Infrastructure:
             leases=Leases(database),
             last_uses=LastUses(database),
             clients=clients,
+            redis=redis,
             slots=slots,
             clock=clock,
             last_success=last_success,
@@ -134,28 +138,34 @@ def open_counter(settings: Settings, base: Infrastructure) -> RequestCounter:
     """Open the counter of rate limits: in Redis, in this process, or one without limits."""
     if settings.rate_limits == "off":
         return UnlimitedCounter()
-    if settings.redis_url:
-        url, prefix = settings.redis_url.get_secret_value(), settings.redis_prefix or ""
+    if base.redis is not None:
         from gateway.ratelimit.redis import RedisLimiter  # noqa: PLC0415 - a heavy client
 
         return RedisLimiter(
-            url,
+            base.redis,
             processes=settings.limiting_processes,
-            prefix=prefix,
             clock=base.clock,
             on_answer=base.metrics.observe_redis,
         )
     return MemoryLimiter(clock=base.clock)
 
 
-def open_slots(settings: Settings) -> "RedisSlots | None":
-    """Open the slots of upstream accounts that processes share; None without Redis."""
+def open_redis(settings: Settings) -> "RedisStore | None":
+    """Open the Redis that processes share; None without one."""
     if not settings.redis_url:
         return None
-    url, prefix = settings.redis_url.get_secret_value(), settings.redis_prefix or ""
+    from gateway.ratelimit.redis_client import RedisStore  # noqa: PLC0415 - a heavy client
+
+    return RedisStore(settings.redis_url.get_secret_value(), prefix=settings.redis_prefix or "")
+
+
+def open_slots(settings: Settings, redis: "RedisStore | None") -> "RedisSlots | None":
+    """Open the slots of upstream accounts that processes share; None where one has them all."""
+    if redis is None or settings.processes == 1:
+        return None
     from gateway.ratelimit.redis_slots import RedisSlots  # noqa: PLC0415 - a heavy client
 
-    return RedisSlots(url, processes=settings.limiting_processes, prefix=prefix)
+    return RedisSlots(redis, processes=settings.limiting_processes)
 
 
 def milliseconds(clock: Clock) -> Callable[[], int]:

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from gateway.documents.stored import StoredDocuments
     from gateway.explain.explainer import Explainer
     from gateway.http.entry import RequestEntry
+    from gateway.ratelimit.redis_client import RedisStore
     from gateway.rule_intents.log import RuleIntentLog
     from gateway.secrets.keyring import Keyring
     from gateway.settings import Settings
     from gateway.store.database import Database
     from gateway.store.idempotency.store import IdempotencyStore
     from gateway.store.uploads import UploadStore
-    from policy.quota import RequestCounter
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +43,7 @@ class Services:
     links: "ReconnectLinks"
     authenticator: "Authenticator"
     last_uses: "LastUses"
-    counter: "RequestCounter"
+    redis: "RedisStore | None"
     entry: "RequestEntry"
     accounts: "Accounts"
     credentials: "CredentialRepository"

@@ -1,6 +1,6 @@
 """Rolling windows that calls are charged to, and the port of the counter (docs/spec/limits.md)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
@@ -34,11 +34,17 @@ SURFACE_WINDOWS: Mapping[str, tuple[Window, ...]] = MappingProxyType(
 
 
 class Charge(NamedTuple):
-    """*cost* requests against every window of *key*."""
+    """
+    *cost* requests against every window of *key*.
+
+    *owner* is the client address, or the first ancestor of the token: what processes share is
+    stored by owner.
+    """
 
     key: str
     windows: tuple[Window, ...]
     cost: int = 1
+    owner: str = ""
 
 
 class RateLimitResult(NamedTuple):
@@ -71,7 +77,10 @@ def token_windows(quota: TokenQuota) -> tuple[Window, ...]:
     return tuple(Window(limit, seconds) for limit, seconds in limits if limit is not None)
 
 
-def token_charges(quotas: Iterable[tuple[int, TokenQuota]], cost: int) -> list[Charge]:
-    """Return the charges of *cost* requests to tokens and their quotas; none without windows."""
+def token_charges(quotas: Sequence[tuple[int, TokenQuota]], cost: int) -> list[Charge]:
+    """Return the charges of *cost* requests to a token and its ancestors; none without windows."""
     windows = ((token_id, token_windows(quota)) for token_id, quota in quotas)
-    return [Charge(f"token:{token_id}", limits, cost) for token_id, limits in windows if limits]
+    family = f"token:{quotas[-1][0]}"
+    return [
+        Charge(f"token:{token_id}", limits, cost, family) for token_id, limits in windows if limits
+    ]

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ports import free_port
 from programs import program
+from redis import Redis
 
 
 def wait_for(port: int, seconds: float = 60) -> None:
@@ -47,10 +48,14 @@ def wait_until_closed(*ports: int, seconds: float = 60) -> None:
 class RedisServer:
     """A Redis that keeps nothing on disk."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, is_cluster: bool = False) -> None:
+        """*is_cluster*: the only one of a cluster, which has all slots and checks those of keys."""
         self._command = [program("redis-server"), "--bind", "127.0.0.1", "--save", ""]
         self._command += ["--appendonly", "no", "--dir", str(folder)]
         self.port = free_port()
+        if is_cluster:
+            self._command += ["--cluster-enabled", "yes", "--cluster-port", str(free_port())]
+        self._is_cluster = is_cluster
         self.url = f"redis://127.0.0.1:{self.port}/0"
         self.start()
 
@@ -58,6 +63,13 @@ class RedisServer:
         command = [*self._command, "--port", str(self.port)]
         self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         wait_for(self.port)
+        if self._is_cluster:
+            with Redis.from_url(self.url) as client:
+                client.execute_command("CLUSTER ADDSLOTSRANGE 0 16383")
+                until = time.monotonic() + 60
+                while client.execute_command("CLUSTER INFO")["cluster_state"] != "ok":
+                    assert time.monotonic() < until, "The cluster does not begin"
+                    time.sleep(0.02)
 
     def freeze(self) -> None:
         self._process.send_signal(signal.SIGSTOP)
@@ -71,8 +83,8 @@ class RedisServer:
 
 
 @contextmanager
-def redis_server(folder: Path) -> Iterator[RedisServer]:
-    server = RedisServer(folder)
+def redis_server(folder: Path, *, is_cluster: bool = False) -> Iterator[RedisServer]:
+    server = RedisServer(folder, is_cluster=is_cluster)
     try:
         yield server
     finally:

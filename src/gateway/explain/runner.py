@@ -195,7 +195,7 @@ class DryRunner:
         for bucket, cost in costs.items():
             for window in self._entry.limits.windows[bucket] if address is not None else ():
                 key = f"{mount}{bucket}:{address}"
-                yield Layer.ADDRESS_LIMIT, Charge(key, (window,), cost)
+                yield Layer.ADDRESS_LIMIT, Charge(key, (window,), cost, str(address))
 
     async def _check_limits(
         self, state: DryRunState, charges: Iterable[tuple[Layer, Charge]]
@@ -211,7 +211,7 @@ class DryRunner:
             return
         for layer, charge in charges:
             (window,) = charge.windows
-            usage = await counter.take([Charge(charge.key, charge.windows, 0)])
+            usage = await counter.take([charge._replace(cost=0)])
             remaining = usage.remaining if window.limit else 0
             limit = RateWindow(layer=layer, window=window, spent=window.limit - remaining)
             state.limits.append(limit)

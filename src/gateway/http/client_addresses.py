@@ -127,7 +127,7 @@ class AddressLimits(msgspec.Struct, frozen=True):
         address = bucket(scope, self.proxies)
         prefix = mount if valid else f"unauthenticated:{mount}"
         return [
-            Charge(f"{prefix}{name}:{address}", self.windows[name], cost)
+            Charge(f"{prefix}{name}:{address}", self.windows[name], cost, address)
             for name, cost in costs.items()
         ]
 

@@ -14,7 +14,6 @@ from sqlalchemy import func
 from sqlmodel import col, select
 
 from gateway.lifecycle import Lifecycle
-from gateway.ratelimit.windows import SharedCounter
 from gateway.services import Services
 from gateway.store import timestamps
 from gateway.store.background import last_runs
@@ -124,9 +123,9 @@ async def _accepts_writes(services: Services) -> bool:
 
 
 def _shared_limits_state(services: Services) -> str:
-    if not isinstance(services.counter, SharedCounter):
+    if services.redis is None or services.settings.rate_limits == "off":
         return OFF
-    return LOST if services.counter.lost else OK
+    return LOST if services.redis.lost else OK
 
 
 def _digest(text: bytes) -> bytes:

@@ -6,6 +6,7 @@ count: it falls back on them when the shared count is lost, and adds them to it 
 """
 
 import time
+from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 
@@ -15,6 +16,12 @@ from gateway.ratelimit.windows import MICROSECONDS, UNLIMITED, WindowState, acce
 from policy.quota import Charge, RateLimitResult, Window
 
 _SWEEP_SECONDS = 60.0  # between searches for logs without requests
+_SWEEP_REQUESTS = 1 << 16  # counted ones, between the same
+MOST_REQUESTS = 2_000_000  # that a process keeps, 8 bytes each, 16 where they are shared
+
+
+def _integers() -> "array[int]":
+    return array("q")
 
 
 class HitLog(msgspec.Struct):
@@ -24,17 +31,18 @@ class HitLog(msgspec.Struct):
     Attributes:
         windows: Those of the last charge.
         span: How long a request is kept, in microseconds: the longest window seen.
-        synced: The number of the loss up to which the shared count knows all of them; see
-            `RedisLimiter`.
+        store: The shared store that knows them, by its name; see `RedisLimiter`.
+        synced: The number of the loss up to which it knows all of them.
         moments: When each came.
-        names: What the shared count knows each as; empty when nothing is shared.
+        numbers: What the shared store knows each as; empty when nothing is shared.
     """
 
     windows: tuple[Window, ...] = ()
     span: int = 0
+    store: str = ""
     synced: int = -1
-    moments: list[int] = msgspec.field(default_factory=list)
-    names: list[str] = msgspec.field(default_factory=list)
+    moments: "array[int]" = msgspec.field(default_factory=_integers)
+    numbers: "array[int]" = msgspec.field(default_factory=_integers)
 
     def states(self, charge: Charge, now: int, processes: int) -> list[WindowState]:
         """Return the windows of *charge* at *now*; each of *processes* has an equal part of one."""
@@ -50,42 +58,50 @@ class HitLog(msgspec.Struct):
             states.append(WindowState(window, charge.cost, left, frees_at, fits_at))
         return states
 
-    def add(self, cost: int, now: int, name: str) -> None:
-        """Add *cost* requests of the call that the shared count knows as *name*."""
-        self.moments += [now] * cost
-        if name:
-            self.names += [f"{name}:{number}" for number in range(1, cost + 1)]
+    def add(self, cost: int, now: int, number: int) -> None:
+        """Add *cost* requests, which the shared store knows from *number* on; 0: it does not."""
+        self.moments.extend([now] * cost)
+        if number:
+            self.numbers.extend(range(number, number + cost))
 
     def drop_before(self, moment: int) -> None:
         """Drop what came at *moment* or earlier, once it is half of all: each is moved once."""
         if self.moments and self.moments[0] <= moment:
             expired = bisect_right(self.moments, moment)
             if expired * 2 >= len(self.moments):
-                del self.moments[:expired], self.names[:expired]
+                del self.moments[:expired], self.numbers[:expired]
 
 
 class MemoryLimiter:
-    """`policy.quota.RequestCounter` of one process. It never waits: a charge is one step."""
+    """
+    `policy.quota.RequestCounter` of one process. It never waits: a charge is one step.
 
-    def __init__(self, *, clock: Callable[[], float] = time.time) -> None:
+    It keeps about *most* requests and forgets older ones, so that limits above are not exact.
+    """
+
+    def __init__(
+        self, *, clock: Callable[[], float] = time.time, most: int = MOST_REQUESTS
+    ) -> None:
         """*clock* gives seconds since the epoch."""
         self._clock = clock
+        self._most = most
         self._logs: dict[str, HitLog] = {}
         self._swept = clock()
+        self._unswept = 0  # requests counted since
 
     async def take(self, charges: Sequence[Charge]) -> RateLimitResult:
         """See `policy.quota.RequestCounter`."""
         return self.take_share(charges) if charges else UNLIMITED
 
     def take_share(
-        self, charges: Sequence[Charge], name: str = "", processes: int = 1
+        self, charges: Sequence[Charge], number: int = 0, processes: int = 1
     ) -> RateLimitResult:
         """
         Check every window of *charges*, then count them all, or none.
 
         Args:
             charges: Requests to count, by key.
-            name: What the shared count knows this call as; empty when nothing is shared.
+            number: What the shared store knows the first request as; 0 when nothing is shared.
             processes: How many share the limits; each may use an equal part of every window.
         """
         now = self._now()
@@ -109,7 +125,7 @@ class MemoryLimiter:
                         tightest, left, frees_at = window, remaining, frees
         if tightest is None:
             return UNLIMITED
-        _count(logs, now, name)
+        self._count(logs, now, number)
         return accepted(tightest, left, frees_at)
 
     def _logs_of(self, charges: Sequence[Charge], now: int) -> list[tuple[Charge, HitLog]]:
@@ -136,11 +152,19 @@ class MemoryLimiter:
     def log(self, charge: Charge) -> HitLog:
         return self._log(charge, self._now())
 
-    def count(self, charges: Sequence[Charge], name: str) -> None:
-        """Count *charges*, which the shared count let through under *name*."""
+    def count(self, charges: Sequence[Charge], number: int) -> None:
+        """Count *charges*, which the shared store let through as *number* and following."""
         now = self._now()
-        for charge in charges:
-            self._log(charge, now).add(charge.cost, now, name)
+        self._count([(charge, self._log(charge, now)) for charge in charges], now, number)
+
+    def _count(self, logs: Sequence[tuple[Charge, HitLog]], now: int, number: int) -> None:
+        for charge, log in logs:
+            cost = charge.cost
+            self._unswept += cost
+            if cost == 1 and not number:
+                log.moments.append(now)
+            else:
+                log.add(cost, now, number)
 
     def _log(self, charge: Charge, now: int) -> HitLog:
         log = self._logs.get(charge.key)
@@ -156,18 +180,18 @@ class MemoryLimiter:
     def _now(self) -> int:
         seconds = self._clock()
         now = int(seconds * MICROSECONDS)
-        if seconds - self._swept >= _SWEEP_SECONDS:
-            self._swept = seconds
-            for log in self._logs.values():
-                log.drop_before(now - log.span)
-            self._logs = {key: log for key, log in self._logs.items() if log.moments}
+        if seconds - self._swept >= _SWEEP_SECONDS or self._unswept >= _SWEEP_REQUESTS:
+            self._swept, self._unswept = seconds, 0
+            self._sweep(now)
         return now
 
-
-def _count(logs: Sequence[tuple[Charge, HitLog]], now: int, name: str) -> None:
-    """Add charges to their logs; see `HitLog.add`."""
-    for charge, log in logs:
-        if charge.cost == 1 and not name:
-            log.moments.append(now)
-        else:
-            log.add(charge.cost, now, name)
+    def _sweep(self, now: int) -> None:
+        """Drop what is out of every window; while there is too much, the older half of the time."""
+        kept, longest = self._most + 1, max((log.span for log in self._logs.values()), default=0)
+        while kept > self._most:
+            kept = 0
+            for log in self._logs.values():
+                log.drop_before(now - min(log.span, longest))
+                kept += len(log.moments)
+            longest //= 2
+        self._logs = {key: log for key, log in self._logs.items() if log.moments}

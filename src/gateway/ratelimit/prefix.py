@@ -2,21 +2,23 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 from sqlmodel import select
 
-from gateway.ratelimit.windows import SharedCounter
 from gateway.store.database import Database
 from gateway.store.tables import DeploymentRow
 
+if TYPE_CHECKING:
+    from gateway.ratelimit.redis_client import RedisStore
+
 
 class DeploymentPrefix:
-    """Gives what is shared in Redis the id of the deployment. One per process."""
+    """Gives the keys in Redis the id of the deployment. One per process."""
 
-    def __init__(self, database: Database, *shared: object) -> None:
-        """*shared*: only a `SharedCounter` has a prefix."""
+    def __init__(self, database: Database, redis: "RedisStore") -> None:
         self._database = database
-        self._shared = [each for each in shared if isinstance(each, SharedCounter)]
+        self._redis = redis
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -26,10 +28,8 @@ class DeploymentPrefix:
         Raises:
             StorageUnavailable: The database did not answer.
         """
-        unnamed = [each for each in self._shared if not each.prefix]
-        if unnamed:
+        if not self._redis.prefix:
             async with self._database.reading() as session:
                 deployment = (await session.exec(select(DeploymentRow.id))).one()
-            for each in unnamed:
-                each.prefix = f"agw:{deployment}"
+            self._redis.prefix = f"agw:{deployment}"
         yield

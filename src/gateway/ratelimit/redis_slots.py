@@ -9,26 +9,16 @@ process has its share of them. See docs/spec/upstream/README.md#concurrency.
 
 import asyncio
 import hashlib
-import logging
 import secrets
-import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from itertools import count
 from typing import Any
 from weakref import WeakSet
 
-from redis.exceptions import RedisError
-
-from gateway.ratelimit.redis_client import (
-    CONNECTIONS,
-    RETRY_SECONDS,
-    TIMEOUT_SECONDS,
-    open_client,
-    silence_limit,
-)
-from gateway.ratelimit.windows import MICROSECONDS, SharedCounter
+from gateway.ratelimit.redis_client import CONNECTIONS, RedisLost, RedisStore
+from gateway.ratelimit.windows import MICROSECONDS
 from gateway.store.background import PeriodicTask, running_tasks
 from providers.http.slots import AccountSlots, Release
 
@@ -78,31 +68,19 @@ expire()
 return granted
 """
 
-log = logging.getLogger("gateway")
 
-
-class RedisSlots(SharedCounter):
-    """Opens the shared slots of accounts. One per process; `prefix` begins its keys."""
+class RedisSlots:
+    """Opens the shared slots of accounts. One per process."""
 
     def __init__(
-        self,
-        url: str,
-        *,
-        processes: int,
-        prefix: str = "agw",
-        timeout_seconds: float = TIMEOUT_SECONDS,
-        lease_seconds: float = LEASE_SECONDS,
+        self, redis: RedisStore, *, processes: int, lease_seconds: float = LEASE_SECONDS
     ) -> None:
         """*processes* is how many share the slots; it decides the share without Redis."""
-        self.prefix = prefix
         self.processes = processes
-        self.lost = False
-        self._client = open_client(url, timeout_seconds=timeout_seconds)
-        self._script: Callable[..., Any] = self._client.register_script(SCRIPT)
+        self._redis = redis
+        self._script: Callable[..., Any] = redis.client.register_script(SCRIPT)
         self._turns = asyncio.Semaphore(CONNECTIONS)
-        self._timeout_seconds = timeout_seconds
         self._lease_seconds = lease_seconds
-        self._retry_at = 0.0
         self._process = secrets.token_hex(6)
         self._numbers = count(1)
         self._accounts = WeakSet[_SharedAccountSlots]()
@@ -142,12 +120,15 @@ class RedisSlots(SharedCounter):
         ]
         members = [_member(*lease) for lease in held.items()]
         arguments = [member, weight, slots, *microseconds, *members]
-        granted = await self._exchange(lambda: self._script(keys=self._keys(key), args=arguments))
+        call = partial(self._script, keys=self._keys(key), args=arguments)
+        granted = await self._exchange(call)
         return None if granted is None else bool(granted)
 
-    async def give_back(self, key: str, name: str, weight: int) -> None:
-        """Remove a lease or a waiter; when Redis is lost, it ends by itself."""
-        await self._exchange(lambda: self._remove(key, _member(name, weight)))
+    async def give_back(self, key: str, name: str, weight: int, *, waits: bool) -> None:
+        """Remove a lease, and of a call that *waits* its waiter; without Redis they just end."""
+        keys, member = self._keys(key), _member(name, weight)
+        for each in keys if waits else keys[:1]:
+            await self._exchange(partial(self._redis.client.zrem, each, member))
 
     def new_name(self) -> str:
         return f"{self._process}.{next(self._numbers)}"
@@ -160,45 +141,18 @@ class RedisSlots(SharedCounter):
         return task
 
     async def aclose(self) -> None:
-        """Wait for the slots that are being given back, and close the connections."""
+        """Wait for the slots that are being given back."""
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._client.aclose()
 
-    async def _exchange(self, call: Callable[[], Any]) -> Any:
+    async def _exchange(self, call: Callable[[], Awaitable[Any]]) -> Any:
         """Return the answer of Redis; None while it is lost."""
-        async with self._turns:
-            if time.monotonic() < self._retry_at:
-                return None
-            try:
-                async with silence_limit(self._timeout_seconds):
-                    answer = await call()
-            except (RedisError, OSError) as failure:
-                self._lose(failure)
-                return None
-        self._recover()
-        return answer
-
-    async def _remove(self, key: str, member: str) -> int:
-        async with self._client.pipeline(transaction=False) as commands:
-            for each in self._keys(key):
-                commands.zrem(each, member)
-            return len(await commands.execute())
+        try:
+            return await self._redis.exchange(call, self._turns)
+        except RedisLost:
+            return None
 
     def _keys(self, key: str) -> list[str]:
-        # Braces: all keys in one slot of a cluster, as one script needs.
-        return [f"{{{self.prefix}}}:slots:{key}:{part}" for part in ("leases", "queue", "asked")]
-
-    def _lose(self, failure: Exception) -> None:
-        self._retry_at = time.monotonic() + RETRY_SECONDS
-        if not self.lost:
-            self.lost = True
-            kind = type(failure).__name__
-            log.warning("account slots: the shared slots are lost", extra={"kind": kind})
-
-    def _recover(self) -> None:
-        if self.lost:
-            self.lost = False
-            log.warning("account slots: the shared slots are back")
+        return self._redis.keys(f"slots:{key}", ("leases", "queue", "asked"))
 
 
 class _SharedAccountSlots:
@@ -258,7 +212,7 @@ class _SharedAccountSlots:
     ) -> None:
         if after is not None:
             await after
-        await self._store.give_back(self.key, name, weight)
+        await self._store.give_back(self.key, name, weight, waits=after is not None)
         self._released.set()
 
 

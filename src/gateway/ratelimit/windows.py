@@ -26,23 +26,6 @@ def configured_windows(
     return {**SURFACE_WINDOWS, **changed}
 
 
-class SharedCounter:
-    """
-    Base of what many processes share in Redis; it needs no client library to be recognized.
-
-    Attributes:
-        prefix: Of the deployment's keys; empty until it is known.
-        lost: Whether Redis is out of reach.
-    """
-
-    prefix: str
-    lost: bool
-
-    async def aclose(self) -> None:
-        """Close the connections to Redis."""
-        raise NotImplementedError
-
-
 class UnlimitedCounter:
     """`policy.quota.RequestCounter` of `AGW_RATE_LIMITS=off`: it allows all, and counts nothing."""
 

@@ -153,9 +153,8 @@ def test_settings_replace_the_windows_of_a_bucket():
 
 
 def passed(limiter, times, processes=4):
-    return sum(
-        limiter.take_share([charge()], f"n{n}", processes=processes).allowed for n in range(times)
-    )
+    numbers = range(1, times + 1)
+    return sum(limiter.take_share([charge()], n, processes=processes).allowed for n in numbers)
 
 
 def test_a_share_is_the_limit_divided_by_the_processes(limiter):
@@ -163,7 +162,7 @@ def test_a_share_is_the_limit_divided_by_the_processes(limiter):
 
 
 def test_a_limit_below_the_number_of_processes_is_closed(limiter):
-    verdict = limiter.take_share([charge(windows=(Window(3, 60),))], "n", processes=4)
+    verdict = limiter.take_share([charge(windows=(Window(3, 60),))], 1, processes=4)
 
     assert verdict == RateLimitResult(
         allowed=False, limit=3, remaining=0, reset=1_000_060, retry_after=60
@@ -171,17 +170,17 @@ def test_a_limit_below_the_number_of_processes_is_closed(limiter):
 
 
 def test_calls_before_the_loss_of_redis_count(limiter):
-    limiter.count([charge(cost=14)], "before")
+    limiter.count([charge(cost=14)], 1000)
 
     assert passed(limiter, 100) == 1
 
 
 def test_an_exhausted_share_refuses(limiter, clock):
     for n in range(40):
-        limiter.count([charge()], f"before{n}")
+        limiter.count([charge()], 1000 + n)
         clock.now += 1
 
-    verdict = limiter.take_share([charge()], "n", processes=4)
+    verdict = limiter.take_share([charge()], 1, processes=4)
     # 26 of the 40 must leave the minute before one of 15 is free: the last of them came 15 s ago.
     assert verdict == RateLimitResult(
         allowed=False, limit=60, remaining=0, reset=1_000_060, retry_after=45
@@ -207,15 +206,32 @@ def test_the_hours_share_holds_over_the_minutes(limiter, clock):
 
 def test_every_charge_is_checked_before_any_is_counted(limiter):
     full = charge("token:1", windows=(Window(4, 60),))
-    limiter.take_share([full], "n", processes=4)
+    limiter.take_share([full], 1, processes=4)
 
-    assert limiter.take_share([charge(), full], "m", processes=4).allowed is False
-    assert limiter.take_share([charge(cost=0)], "o", processes=4).remaining == 15
+    assert limiter.take_share([charge(), full], 2, processes=4).allowed is False
+    assert limiter.take_share([charge(cost=0)], 3, processes=4).remaining == 15
 
 
 def test_idle_logs_are_forgotten(limiter, clock):
     passed(limiter, 1)
     clock.now += 4_000
 
-    limiter.take_share([charge("email:192.0.2.2")], "n", processes=4)
+    limiter.take_share([charge("email:192.0.2.2")], 1, processes=4)
     assert list(limiter._logs) == ["email:192.0.2.2"]
+
+
+@pytest.mark.parametrize("keys", [1, 5_000])
+def test_what_is_kept_is_bounded_and_the_oldest_goes(clock, keys):
+    """The memory of a process ends at a number of requests, of one key and of many."""
+    limiter = MemoryLimiter(clock=clock, most=100_000)
+    day = (Window(1_000_000, 86_400),)
+    for second in range(300):
+        clock.now += 1
+        for number in range(10):
+            limiter.take_share([charge(f"email:{(second * 10 + number) % keys}", 100, day)])
+            assert sum(len(log.moments) for log in limiter._logs.values()) < 170_000
+
+    newest = f"email:{2_999 % keys}"
+    assert limiter._logs[newest].moments[-1] == int(clock.now) * 1_000_000
+    assert limiter._logs[newest].moments[0] > (clock.now - 250) * 1_000_000
+    assert limiter._logs[newest].moments.itemsize == 8

@@ -14,6 +14,7 @@ from redis.asyncio import Redis
 
 from gateway.app import assemble
 from gateway.ratelimit.redis import RedisLimiter
+from gateway.ratelimit.redis_client import RedisStore
 from gateway.settings import Settings
 from policy.quota import Charge, RateLimitResult, Window
 
@@ -27,27 +28,31 @@ PATIENT = 5.0  # seconds: these tests count what Redis says, however busy the ma
 MEMBER = """
 import asyncio, json, sys
 from gateway.ratelimit.redis import RedisLimiter
+from gateway.ratelimit.redis_client import RedisStore
 from policy.quota import Charge, Window
 
 async def main():
-    limiter = RedisLimiter(sys.argv[1], processes=4, timeout_seconds=30)
-    charges = [Charge("email:192.0.2.1", (Window(60, 60), Window(300, 3600)))]
-    charges.append(Charge("token:1", (Window(1000, 60),)))
+    redis = RedisStore(sys.argv[1], timeout_seconds=30)
+    limiter = RedisLimiter(redis, processes=4)
+    charges = [Charge("email:192.0.2.1", (Window(60, 60), Window(300, 3600)), 1, "192.0.2.1")]
+    charges.append(Charge("token:1", (Window(1000, 60),), 1, "token:1"))
     await limiter.take([Charge("warm", (Window(60, 60),), 0)])
     print("ready", flush=True)
     sys.stdin.readline()
     verdicts = await asyncio.gather(*(limiter.take(charges) for _ in range(200)))
     passed = [verdict for verdict in verdicts if verdict.allowed]
     print(json.dumps({"passed": len(passed), "left": [verdict.remaining for verdict in passed]}))
-    await limiter.aclose()
+    await redis.aclose()
 
 asyncio.run(main())
 """
 
 
-@pytest.fixture(scope="module")
-def running(tmp_path_factory):
-    with redis_server(tmp_path_factory.mktemp("redis")) as server:
+@pytest.fixture(scope="module", params=["one server", "cluster"])
+def running(request, tmp_path_factory):
+    """A Redis; that of a cluster refuses a script with keys in two slots."""
+    folder = tmp_path_factory.mktemp("redis")
+    with redis_server(folder, is_cluster=request.param == "cluster") as server:
         yield server
 
 
@@ -65,20 +70,17 @@ async def limiters(redis, running):
     made = []
 
     def make(processes=4, timeout_seconds=PATIENT, prefix="agw"):
-        made.append(
-            RedisLimiter(
-                running.url, processes=processes, prefix=prefix, timeout_seconds=timeout_seconds
-            )
-        )
-        return made[-1]
+        made.append(RedisStore(running.url, prefix=prefix, timeout_seconds=timeout_seconds))
+        return RedisLimiter(made[-1], processes=processes)
 
     yield make
-    for limiter in made:
-        await limiter.aclose()
+    for store in made:
+        await store.aclose()
 
 
 def charge(key="email:192.0.2.1", cost=1, windows=(MINUTE, HOUR)):
-    return Charge(key, windows, cost)
+    _, _, address = key.partition(":")
+    return Charge(key, windows, cost, key if key.startswith("token:") else address)
 
 
 async def passed(limiter, times, **options):
@@ -113,7 +115,7 @@ async def test_every_charge_is_checked_before_any_is_counted(limiters, redis):
 
     for _ in range(20):
         assert (await limiter.take([charge(), full])).allowed is False
-    assert await redis.zcard("{agw}:email:192.0.2.1") == 0
+    assert await redis.zcount("{agw:192.0.2.1}:email:192.0.2.1", 0, "(+inf") == 0
     assert (await limiter.take([charge(cost=0)])).remaining == 60
 
 
@@ -141,7 +143,7 @@ async def test_a_refusal_states_when_enough_slots_are_free(limiters, redis):
     seconds, microseconds = await redis.time()
     now = seconds * 1_000_000 + microseconds
     ages = {f"old{age}": now - age * 1_000_000 for age in range(1, 56)}
-    await redis.zadd("{agw}:email:192.0.2.1", ages)
+    await redis.zadd("{agw:192.0.2.1}:email:192.0.2.1", ages)
 
     verdict = await limiter.take([charge(cost=10)])
     # 55 are in the minute, 5 must leave it: they are 55, 54, 53, 52 and 51 seconds old.
@@ -165,13 +167,13 @@ async def test_redis_drops_requests_out_of_every_window(limiters, redis):
     await limiters().take([charge(windows=(Window(3, 1),))])
     await asyncio.sleep(1.2)
 
-    assert await redis.keys("*") == ["{agw}:epoch"]
+    assert await redis.keys("*") == []
 
 
 async def test_a_charge_of_zero_stores_nothing(limiters, redis):
     assert (await limiters().take([charge(cost=0)])).remaining == 60
 
-    assert await redis.keys("*") == ["{agw}:epoch"]
+    assert await redis.keys("*") == []
 
 
 async def test_an_emptied_store_is_refilled(limiters, redis):
@@ -191,13 +193,13 @@ async def test_a_script_cache_that_was_emptied_is_filled_again(limiters, redis):
     await redis.script_flush()
 
     assert (await limiter.take([charge()])).remaining == 58
-    assert limiter.lost is False
+    assert limiter._redis.lost is False
 
 
 async def test_a_burst_beyond_the_connections_is_no_loss(limiters):
     limiter = limiters()
     assert await passed(limiter, 400) == 60
-    assert limiter.lost is False
+    assert limiter._redis.lost is False
 
 
 # -- Redis lost ----------------------------------------------------------------------------------
@@ -207,9 +209,9 @@ async def test_a_burst_beyond_the_connections_is_no_loss(limiters):
 async def lonely(tmp_path):
     """Return a Redis of this test alone, and a limiter of a group of four that uses it."""
     with redis_server(tmp_path) as server:
-        limiter = RedisLimiter(server.url, processes=4)
-        yield server, limiter
-        await limiter.aclose()
+        store = RedisStore(server.url, prefix="agw")
+        yield server, RedisLimiter(store, processes=4)
+        await store.aclose()
 
 
 async def test_a_busy_process_does_not_take_its_own_delay_for_a_loss(lonely):
@@ -224,7 +226,7 @@ async def test_a_busy_process_does_not_take_its_own_delay_for_a_loss(lonely):
     hogging = asyncio.create_task(busy())
     assert await passed(limiter, 200) == 60
     hogging.cancel()
-    assert limiter.lost is False
+    assert limiter._redis.lost is False
 
 
 async def test_without_redis_a_process_has_its_share(lonely):
@@ -232,7 +234,7 @@ async def test_without_redis_a_process_has_its_share(lonely):
     server.kill()
 
     assert await passed(limiter, 200) == 15
-    assert limiter.lost is True
+    assert limiter._redis.lost is True
 
 
 async def test_a_frozen_redis_opens_no_fresh_window(lonely):
@@ -247,14 +249,14 @@ async def test_a_frozen_redis_opens_no_fresh_window(lonely):
 async def test_a_frozen_redis_is_tried_once_a_second(lonely, monkeypatch):
     server, limiter = lonely
     calls = 0
-    ask = limiter._count
+    run = limiter._run_script
 
     async def counting(*arguments):
         nonlocal calls
         calls += 1
-        return await ask(*arguments)
+        return await run(*arguments)
 
-    monkeypatch.setattr(limiter, "_count", counting)
+    monkeypatch.setattr(limiter, "_run_script", counting)
     server.freeze()
     for _ in range(50):
         await limiter.take([charge()])
@@ -271,7 +273,7 @@ async def test_a_recovered_redis_receives_the_calls_of_the_outage(lonely):
     server.start()
 
     async def back():
-        while limiter.lost:
+        while limiter._redis.lost:
             await limiter.take([charge("other", cost=0)])
             await asyncio.sleep(0.05)
 
@@ -282,15 +284,16 @@ async def test_a_recovered_redis_receives_the_calls_of_the_outage(lonely):
 
 async def test_a_group_that_loses_redis_stays_below_twice_the_limit(lonely):
     server, _ = lonely
-    group = [RedisLimiter(server.url, processes=4) for _ in range(4)]
+    stores = [RedisStore(server.url, prefix="agw") for _ in range(4)]
+    group = [RedisLimiter(store, processes=4) for store in stores]
     before = sum([await passed(limiter, 30) for limiter in group])
     server.kill()
     during = sum([await passed(limiter, 100) for limiter in group])
 
     assert before == 60
     assert during < 60
-    for limiter in group:
-        await limiter.aclose()
+    for store in stores:
+        await store.aclose()
 
 
 async def test_deployments_with_different_prefixes_count_apart(limiters, redis):
@@ -302,9 +305,9 @@ async def test_deployments_with_different_prefixes_count_apart(limiters, redis):
         assert (await second.take([used])).allowed is True
 
     assert sorted(await redis.keys("*")) == [
-        f"{{agw:{number}}}:{name}"
+        f"{{agw:{number}:{owner}}}:{name}"
         for number in (1, 2)
-        for name in ("email:192.0.2.1", "epoch", "token:1")
+        for owner, name in (("192.0.2.1", "email:192.0.2.1"), ("token:1", "token:1"))
     ]
 
 
@@ -325,7 +328,7 @@ async def test_the_database_tells_deployments_apart(running, tmp_path):
         folder = tmp_path / name
         folder.mkdir(exist_ok=True)
         async with assemble(settings(folder, running)).running() as gateway:
-            prefixes.append(gateway.services.counter.prefix)
+            prefixes.append(gateway.services.redis.prefix)
 
     assert prefixes[0] == prefixes[1] != prefixes[2]
     assert all(re.fullmatch("agw:[0-9a-f]{16}", prefix) for prefix in prefixes)
@@ -334,4 +337,4 @@ async def test_the_database_tells_deployments_apart(running, tmp_path):
 async def test_a_configured_prefix_is_used(running, tmp_path):
     configured = settings(tmp_path, running, redis_prefix="staging")
     async with assemble(configured).running() as gateway:
-        assert gateway.services.counter.prefix == "staging"
+        assert gateway.services.redis.prefix == "staging"

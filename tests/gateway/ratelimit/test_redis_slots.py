@@ -7,6 +7,7 @@ import pytest_asyncio
 from database_servers import redis_server
 from redis.asyncio import Redis
 
+from gateway.ratelimit.redis_client import RedisStore
 from gateway.ratelimit.redis_slots import RedisSlots
 
 pytestmark = pytest.mark.slow
@@ -15,9 +16,11 @@ ACCOUNT, ORIGIN = ("PROVIDER_B", "me@example.com"), "https://upstream.example:44
 PATIENT = 5.0  # seconds for Redis to answer, however busy the machine is
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    with redis_server(tmp_path_factory.mktemp("redis")) as running:
+@pytest.fixture(scope="module", params=["one server", "cluster"])
+def server(request, tmp_path_factory):
+    """A Redis; that of a cluster refuses a script with keys in two slots."""
+    folder = tmp_path_factory.mktemp("redis")
+    with redis_server(folder, is_cluster=request.param == "cluster") as running:
         yield running
 
 
@@ -35,13 +38,15 @@ async def processes(store, server):
     made = []
 
     def make(**options):
-        options = {"timeout_seconds": PATIENT, "processes": 2, **options}
-        made.append(RedisSlots(server.url, **options))
-        return made[-1], made[-1].open(ACCOUNT, ORIGIN, 4)
+        redis = RedisStore(server.url, prefix="agw", timeout_seconds=PATIENT)
+        process = RedisSlots(redis, **{"processes": 2, **options})
+        made.append((process, redis))
+        return process, process.open(ACCOUNT, ORIGIN, 4)
 
     yield make
-    for process in made:
+    for process, redis in made:
         await process.aclose()
+        await redis.aclose()
 
 
 class Meter:
@@ -109,7 +114,7 @@ async def test_slots_of_a_dead_process_come_back_when_its_leases_end(processes):
 async def test_a_waiter_that_died_does_not_block_the_queue(processes, store):
     (_, first), (_, second) = processes(), processes()
     release = await first.acquire(4)
-    queue, asked = (f"{{agw}}:slots:{first.key}:{part}" for part in ("queue", "asked"))
+    queue, asked = (f"{{agw:slots:{first.key}}}:{part}" for part in ("queue", "asked"))
     await store.zadd(queue, {"dead.1:4": 1})
     await store.zadd(asked, {"dead.1:4": 1})
 
@@ -136,15 +141,17 @@ async def test_without_redis_a_process_has_its_share_and_afterwards_what_runs_co
     processes, store
 ):
     process, slots = processes()
-    process._retry_at = float("inf")  # lost
+    process._redis._retry_at = float("inf")  # lost
     releases = [await slots.acquire(1) for _ in range(2)]
     third = asyncio.create_task(slots.acquire(1))
     await asyncio.sleep(0.05)
     assert not third.done()  # 4 slots, 2 processes
 
-    process._retry_at = 0.0  # back: the two that run are told to Redis with the next question
+    process._redis._retry_at = (
+        0.0  # back: the two that run are told to Redis with the next question
+    )
     await asyncio.wait_for(third, 10)
-    assert await store.zcard(f"{{agw}}:slots:{slots.key}:leases") == 3
+    assert await store.zcard(f"{{agw:slots:{slots.key}}}:leases") == 3
 
     for release in releases:
         release()
@@ -152,18 +159,20 @@ async def test_without_redis_a_process_has_its_share_and_afterwards_what_runs_co
 
 async def test_a_frozen_redis_delays_a_call_by_its_timeout_alone(tmp_path):
     with redis_server(tmp_path) as own:
-        process = RedisSlots(own.url, processes=2)
+        redis = RedisStore(own.url, prefix="agw")
+        process = RedisSlots(redis, processes=2)
         slots = process.open(ACCOUNT, ORIGIN, 4)
         own.freeze()
         release = await asyncio.wait_for(slots.acquire(1), 10)
-        assert process.lost
+        assert redis.lost
         own.thaw()
         release()
-        process._retry_at = 0.0
+        process._redis._retry_at = 0.0
         (await asyncio.wait_for(slots.acquire(4), 10))()
         await process.aclose()
+        await redis.aclose()
 
-    assert not process.lost
+    assert not redis.lost
 
 
 async def test_the_keys_hold_no_address(processes, store):
@@ -172,3 +181,19 @@ async def test_the_keys_hold_no_address(processes, store):
 
     assert [key for key in await store.keys("*") if "example" in key] == []
     assert all([await store.pttl(key) > 0 for key in await store.keys("*")])
+
+
+async def test_a_call_is_one_script_and_one_command(processes, monkeypatch):
+    process, slots = processes()
+    calls, exchange = [], process._exchange
+
+    async def counted(call):
+        calls.append(call)
+        return await exchange(call)
+
+    monkeypatch.setattr(process, "_exchange", counted)
+    for _ in range(3):
+        (await slots.acquire(1))()
+        await asyncio.gather(*process._tasks)
+
+    assert len(calls) == 6
