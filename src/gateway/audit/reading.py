@@ -8,7 +8,7 @@ begins.
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, func, select, tuple_
+from sqlalchemy import ColumnElement, select, tuple_
 from sqlmodel import col
 from sqlmodel import select as select_rows
 
@@ -112,10 +112,16 @@ async def seals(database: Database) -> Seals:
 async def ends_of_chains(database: Database) -> AsyncIterator[tuple[str, Link, Decision]]:
     """Yield the first and the last row of every chain, each after the signature before it."""
     chain, number = col(DecisionRow.chain), col(DecisionRow.number)
-    async with database.reading() as session:
-        connection = await session.connection()
-        lasts = (await connection.execute(select(chain, func.max(number)).group_by(chain))).all()
-    for name, last in lasts:
+    # From chain to chain by the index: grouping would read every row.
+    last_link = select(chain, number).order_by(chain.desc(), number.desc()).limit(1)
+    below = last_link
+    while True:
+        async with database.reading() as session:
+            end = (await (await session.connection()).execute(below)).first()
+        if end is None:
+            return
+        name, last = end
+        below = last_link.where(chain < name)
         ends = {1, last - 1, last}
         query = select(number, col(DecisionRow.signature), *_ROW).order_by(number)
         async with database.reading() as session:

@@ -49,3 +49,21 @@ def timestamp(*, nullable: bool = False) -> Any:
 def json() -> Any:
     """Return a column of JSON."""
     return Field(sa_column=sa.Column(sa.JSON(), nullable=False))
+
+
+def filter_indexes(table: str, *names: str, partial: bool = False) -> list[sa.Index]:
+    """
+    Return the indexes that find the rows of *table* with a value of a column, in the order of time.
+
+    *partial*: rows with NULL in the column are left out, which keeps writes of these rows cheap.
+    """
+    wheres = {name: sa.text(f"{name} IS NOT NULL") if partial else None for name in names}
+    return [
+        sa.Index(
+            f"ix_{table}_{name}_at_id",
+            *(name, "at", "id"),
+            postgresql_where=where,
+            sqlite_where=where,
+        )
+        for name, where in wheres.items()
+    ]

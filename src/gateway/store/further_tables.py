@@ -1,4 +1,4 @@
-"""The tables of saved documents and of the ends of decision chains."""
+"""The tables of saved documents, and of seals and ends of decision chains."""
 
 import sqlalchemy as sa
 from sqlmodel import Field
@@ -49,4 +49,18 @@ class DecisionHead(columns.Row, table=True):
     chain: str = Field(primary_key=True, max_length=32)
     number: int = Field(sa_column=sa.Column(sa.BigInteger(), nullable=False))
     digest: str = Field(max_length=64)
+    signature: str = Field(max_length=64)
+
+
+class DecisionSeal(columns.Row, table=True):
+    """Signature over the rows *first* to *last* of a chain, and their faults; `audit.seals`."""
+
+    __tablename__ = "decision_seals"
+
+    chain: str = Field(primary_key=True, max_length=32)
+    first: int = Field(sa_column=sa.Column(sa.BigInteger(), primary_key=True, autoincrement=False))
+    last: int = Field(sa_column=sa.Column(sa.BigInteger(), nullable=False))
+    digest: str = Field(max_length=64)
+    faults: list[tuple[int, str]] = columns.json()
+    sealed_at: int = columns.timestamp()
     signature: str = Field(max_length=64)

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from sqlmodel import Field, SQLModel
 
 from gateway.store import columns
+from gateway.store.further_tables import DecisionSeal as DecisionSeal  # noqa: PLC0414
 from gateway.store.further_tables import SavedDocumentRow as SavedDocumentRow  # noqa: PLC0414
 
 _AUTOINCREMENT = {"sqlite_autoincrement": True}
@@ -327,13 +328,17 @@ class DecisionRow(columns.Row, table=True):
     __table_args__ = (
         sa.UniqueConstraint("chain", "number", name="uq_decisions_link"),
         sa.Index("ix_decisions_at_id", "at", "id"),
-        sa.Index("ix_decisions_token_id_at_id", "token_id", "at", "id"),
+        *columns.filter_indexes("decisions", "token_id", "request_id", "outcome"),
+        # Rows without a value are found by no filter.
+        *columns.filter_indexes(
+            "decisions", "surface", "operation", "layer", "code", "actor", partial=True
+        ),
         _AUTOINCREMENT,
     )
 
     id: int | None = columns.primary_key()
     at: int = columns.timestamp()
-    request_id: str = Field(index=True, max_length=128)
+    request_id: str = Field(max_length=128)
     token_id: int = Field(sa_column=sa.Column(columns.bigint(), nullable=False))
     operator_id: str = Field(max_length=36)
     door: str = Field(max_length=8)
@@ -356,20 +361,6 @@ class DecisionRow(columns.Row, table=True):
     dry_run: bool = Field(default=False, sa_column_kwargs={"server_default": sa.false()})
     chain: str = Field(max_length=32)
     number: int = Field(sa_column=sa.Column(sa.BigInteger(), nullable=False))
-    signature: str = Field(max_length=64)
-
-
-class DecisionSeal(columns.Row, table=True):
-    """Signature over the rows *first* to *last* of a chain, and their faults; `audit.seals`."""
-
-    __tablename__ = "decision_seals"
-
-    chain: str = Field(primary_key=True, max_length=32)
-    first: int = Field(sa_column=sa.Column(sa.BigInteger(), primary_key=True, autoincrement=False))
-    last: int = Field(sa_column=sa.Column(sa.BigInteger(), nullable=False))
-    digest: str = Field(max_length=64)
-    faults: list[tuple[int, str]] = columns.json()
-    sealed_at: int = columns.timestamp()
     signature: str = Field(max_length=64)
 
 

@@ -76,8 +76,15 @@ def assert_index(plan, name):
         ({}, "ix_decisions_at_id"),
         ({"token_id": 1}, "ix_decisions_token_id_at_id"),
         ({"since": 1_000, "until": 9_000}, "ix_decisions_at_id"),
+        *(
+            ({name: "x"}, f"ix_decisions_{name}_at_id")
+            for name in (
+                *("outcome", "surface", "operation", "layer", "code"),
+                *("request_id", "actor"),
+            )
+        ),
     ],
-    ids=["all", "of a token", "of a time"],
+    ids=lambda value: " ".join(value) or "all" if isinstance(value, dict) else value,
 )
 async def test_a_page_reads_its_rows_alone(database, position, filters, index):
     before = (1_000 + position // 7, position)
