@@ -8,6 +8,7 @@ from sqlmodel import col
 from gateway.audit.chain import DAY_MS
 from gateway.store import timestamps
 from gateway.store.background import PeriodicTask
+from gateway.store.cleanup import return_pages
 from gateway.store.clock import StatementClock
 from gateway.store.conflicts import retried
 from gateway.store.database import Database
@@ -68,6 +69,8 @@ class Retention:
             await asyncio.sleep(loop.time() - began)  # requests have half of the database
             if deleted < BATCH:
                 await self._delete_ends()
+                if total:
+                    await return_pages(self._database)
                 break
         return total
 

@@ -45,6 +45,7 @@ from gateway.operations.validation import validated
 from gateway.settings import Settings
 from gateway.store.conflicts import retried
 from gateway.store.database import Database
+from gateway.store.event_ids import delete_events_of
 from gateway.store.leases import Leases
 from gateway.store.tables import ConnectionRow
 from policy.refusals import InvalidInput
@@ -282,6 +283,7 @@ async def _remove(
             pending = await upstreams.revoker.prepare(session, removed)
             return await remove_rows(session), pending
 
+    await delete_events_of(upstreams.database, removed)
     result, pending = await delete()
     results = await upstreams.revoker.revoke(pending)
     ids = (revocation.connection_id for revocation in pending)

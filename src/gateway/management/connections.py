@@ -27,6 +27,7 @@ from gateway.operations.server_discovery import search
 from gateway.operations.server_discovery import views as discovery_views
 from gateway.operations.server_discovery.search import ServerSearch
 from gateway.store import timestamps
+from gateway.store.event_ids import delete_events_of
 from gateway.store.tables import ConnectionRow
 
 router = Router(prefix="/api/connections", tags=["Connections"])
@@ -116,8 +117,10 @@ async def delete_connection(
 ) -> None:
     """Remove a connection and its credentials, and revoke its consent; a header has the result."""
     key = row_id(connection_id)
+    removed = col(ConnectionRow.id) == key
+    await delete_events_of(services.database, removed)
     async with services.database.writing() as session:
-        pending = await services.revoker.prepare(session, col(ConnectionRow.id) == key)
+        pending = await services.revoker.prepare(session, removed)
         await service.remove(session, key)
     services.accounts.forget(key)
     await tell_revocations(services, pending, response)

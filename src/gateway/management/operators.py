@@ -14,6 +14,7 @@ from gateway.management.router import Router
 from gateway.operations import operators, views
 from gateway.operations.operators import NewOperator, OperatorChange
 from gateway.store import timestamps
+from gateway.store.event_ids import delete_events_of
 from gateway.store.tables import ConnectionRow
 
 router = Router(prefix="/api/operators", tags=["Operators"])
@@ -64,8 +65,9 @@ async def change_operator(
 @router.delete("/{operator_id}", status_code=204)
 async def delete_operator(services: AppServices, operator_id: str, response: Response) -> None:
     """Remove an operator: its tokens are revoked, its connections removed."""
+    removed = col(ConnectionRow.operator_id) == operator_id
+    await delete_events_of(services.database, removed)
     async with services.database.writing() as session:
-        removed = col(ConnectionRow.operator_id) == operator_id
         pending = await services.revoker.prepare(session, removed)
         await operators.remove(session, operator_id)
     await tell_revocations(services, pending, response)

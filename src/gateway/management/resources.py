@@ -13,6 +13,7 @@ from gateway.management.revocations import tell_revocations
 from gateway.management.router import Router, row_id
 from gateway.operations import resources, views
 from gateway.operations.resources import NewResource, ResourceChange
+from gateway.store.event_ids import delete_events_of
 from gateway.store.tables import ConnectionRow
 
 router = Router(prefix="/api/resources", tags=["Resources"])
@@ -61,8 +62,9 @@ async def change_resource(
 @router.delete("/{resource_id}", status_code=204)
 async def delete_resource(services: AppServices, resource_id: str, response: Response) -> None:
     """Remove a resource, its connections and its links to tokens."""
+    removed = col(ConnectionRow.resource_id) == row_id(resource_id)
+    await delete_events_of(services.database, removed)
     async with services.database.writing() as session:
-        removed = col(ConnectionRow.resource_id) == row_id(resource_id)
         pending = await services.revoker.prepare(session, removed)
         await resources.remove(session, row_id(resource_id))
     await tell_revocations(services, pending, response)

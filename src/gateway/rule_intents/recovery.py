@@ -17,6 +17,7 @@ from typing import Protocol
 
 from sqlalchemy import and_, delete, or_, update
 from sqlmodel import col, select
+from sqlmodel.sql.expression import SelectOfScalar
 
 from gateway.rule_intents.log import LEASE_MS, add_allow_rule, has_allow_rule, seal_context
 from gateway.secrets.keyring import Keyring
@@ -101,10 +102,16 @@ class RuleIntentRecovery:
         # An end that lies further ahead than any process sets it was stored by a wrong clock.
         untouched_too_long = and_(col(RuleIntent.looks) == 0, look_at > now + 2 * LEASE_MS)
         due = or_(look_at <= now, untouched_too_long, look_at > now + 2 * LOOK_PAUSES_MS[-1])
+        batch = select(RuleIntent).where(due).order_by(look_at).limit(_BATCH)
+        resolved, intents = 0, await self._read(batch)
+        while intents:  # each that is looked at is due later, or gone
+            resolved += sum(await for_each(intents, self._resolve, concurrent=_CONCURRENT_SEARCHES))
+            intents = await self._read(batch) if len(intents) == _BATCH else ()
+        return resolved
+
+    async def _read(self, query: SelectOfScalar[RuleIntent]) -> Sequence[RuleIntent]:
         async with self._database.reading() as session:
-            rows = await session.exec(select(RuleIntent).where(due).limit(_BATCH))
-            intents = rows.all()
-        return sum(await for_each(intents, self._resolve, concurrent=_CONCURRENT_SEARCHES))
+            return (await session.exec(query)).all()
 
     async def _resolve(self, intent: RuleIntent) -> bool:
         """Search for the resource of an intent that nobody else has claimed."""

@@ -11,14 +11,15 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 from uuid import UUID
 
-from sqlalchemy import tuple_
+from sqlalchemy import ColumnElement, tuple_, update
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import SQLModel, col, select
 
 from gateway.errors import Overloaded
+from gateway.store import cleanup
 from gateway.store.conflicts import retried
 from gateway.store.database import Database, StorageUnavailable
-from gateway.store.tables import CalendarRow, EventRow
+from gateway.store.tables import CalendarRow, ConnectionRow, EventRow
 from providers.bounded_map import BoundedMap
 from providers.ports.calendar import CalendarKey, EventKey
 
@@ -85,6 +86,7 @@ class EventIds:
             )
             pair = result.first()
         if pair is None:
+            self._events.pop(UUID(event_id).bytes, None)  # the next listing stores it again
             return None
         event, calendar = pair
         calendar_key = CalendarKey(calendar.connection_id, calendar.native_id)
@@ -122,6 +124,35 @@ class EventIds:
                 yield session
         except StorageUnavailable as failure:
             raise Overloaded from failure
+
+
+async def delete_events_of(database: Database, connections: ColumnElement[bool]) -> None:
+    """
+    Delete the events of *connections* in slices, before these are removed.
+
+    The events would go with them in one statement: on PostgreSQL it would reach the time limit, on
+    SQLite it would hold the only writer. While many go, the connections are disabled.
+
+    Raises:
+        StorageUnavailable: The database did not answer.
+    """
+    calendars = select(CalendarRow.id).join(
+        ConnectionRow, col(ConnectionRow.id) == col(CalendarRow.connection_id)
+    )
+    calendar_id = col(EventRow.calendar_id)
+    belongs = calendar_id.in_(calendars.where(connections))
+    many = select(EventRow.id).where(belongs).offset(cleanup.SLICE_ROWS).limit(1)
+    async with database.reading() as session:
+        has_many = (await session.exec(many)).first() is not None
+    if has_many:
+        await _disable(database, connections)
+        await cleanup.delete_in_slices(database, EventRow, belongs, oldest_first=calendar_id)
+
+
+@retried
+async def _disable(database: Database, connections: ColumnElement[bool]) -> None:
+    async with database.writing() as session:
+        await session.exec(update(ConnectionRow).where(connections).values(status="disabled"))
 
 
 def _batches(rows: Sequence[T]) -> Iterator[Sequence[T]]:

@@ -47,10 +47,13 @@ def prepare_file(path: Path) -> None:
     other failure shows again when the engine opens the file.
     """
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    is_new = path.stat().st_size == 0
     deadline = time.monotonic() + BUSY_TIMEOUT
     with suppress(Error), closing(connect(path, timeout=BUSY_TIMEOUT)) as connection:
         while time.monotonic() < deadline:
             try:
+                if is_new:  # free pages of `cleanup` can be returned; later it would need a VACUUM
+                    connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
                 connection.execute("PRAGMA journal_mode=WAL")
             except OperationalError:
                 time.sleep(0.01)

@@ -4,6 +4,7 @@ import asyncio
 from uuid import UUID
 
 import pytest
+from sqlalchemy import delete
 from sqlmodel import select
 
 from gateway.errors import Overloaded
@@ -119,6 +120,20 @@ async def test_a_stored_event_is_resolved_by_its_id(known, store):
         await elsewhere.close()
     assert await ids.event("00000000-0000-5000-8000-000000000000") is None
     assert len(await rows(known, EventRow)) == 1201
+
+
+async def test_an_event_whose_row_is_gone_is_stored_again_by_the_next_listing(known):
+    ids = EventIds(known)
+    await ids.calendar_ids([WORK])
+    events = places("event", 3)
+    await ids.store_events(events)
+    async with known.writing() as session:
+        await session.exec(delete(EventRow))
+    first = next(iter(events))
+
+    assert await ids.event(first) is None
+    await ids.store_events(events)
+    assert await ids.event(first) == events[first]
 
 
 async def test_cached_events_are_not_written_again(known, monkeypatch):

@@ -323,6 +323,20 @@ async def test_an_intent_is_kept_while_its_connection_is_unusable(content, token
     assert len(await automatic_rules(content, token)) == 1
 
 
+@pytest.mark.usefixtures("lost_calls")
+async def test_all_intents_that_are_due_are_looked_at_in_one_run(
+    content, token, recovery, monkeypatch
+):
+    """In batches of two: three remain after the first look, and go at the second."""
+    monkeypatch.setattr("gateway.rule_intents.recovery._BATCH", 2)
+    for number in range(3):
+        await upload_file(content, token, fileName=f"mine-{number}.txt")
+    assert len(await stored_intents(content)) == 3
+
+    assert await recovery.after(LEASE, LOOK_PAUSES_MS[0]) == 3
+    assert await stored_intents(content) == []
+
+
 @pytest.mark.usefixtures("crash_before_rule")
 async def test_only_one_process_recovers_an_intent(content, token, recovery):
     await upload_file(content, token)
