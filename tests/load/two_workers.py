@@ -1,3 +1,4 @@
+# ruff: noqa: T201 - prints its figures
 """
 What two workers with PostgreSQL and Redis serve, compared with one: at least 1.7 times.
 
