@@ -187,11 +187,11 @@ class MemoryLimiter:
 
     def _sweep(self, now: int) -> None:
         """Drop what is out of every window; while there is too much, the older half of the time."""
-        kept, longest = self._most + 1, max((log.span for log in self._logs.values()), default=0)
-        while kept > self._most:
-            kept = 0
+        moments, longest = self._most + 1, max((log.span for log in self._logs.values()), default=0)
+        while moments > self._most:
+            moments = 0
             for log in self._logs.values():
                 log.drop_before(now - min(log.span, longest))
-                kept += len(log.moments)
+                moments += len(log.moments)
             longest //= 2
         self._logs = {key: log for key, log in self._logs.items() if log.moments}
