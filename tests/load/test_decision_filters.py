@@ -101,7 +101,7 @@ def assert_by_index(plan):
     """Check that *plan* reads rows of the log by an index, in the order of the page."""
     assert "Seq Scan" not in plan, plan
     assert "SCAN decisions" not in plan, plan
-    assert "Index" in plan or "USING INDEX" in plan, plan
+    assert "INDEX" in plan.upper(), plan
 
 
 def test_every_filter_is_looked_at():
