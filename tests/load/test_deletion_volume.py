@@ -124,24 +124,30 @@ async def size_of(database, table):
     return rows[0][0]
 
 
-async def wait_for_autovacuum(database, table):
+async def vacuums_of(database, table):
+    """Return how often PostgreSQL vacuumed *table* itself, and its dead rows; zeros on SQLite."""
+    if database.path is not None:
+        return 0, 0
+    rows = await _execute(
+        database.url,
+        "SELECT autovacuum_count, n_dead_tup FROM pg_stat_user_tables "
+        f"WHERE relname = '{table.__tablename__}'",
+    )
+    return rows[0]
+
+
+async def wait_for_autovacuum(database, table, before):
+    """Wait until *table* was vacuumed more than *before* times, and has few dead rows left."""
     if database.path is not None:
         return
     async with asyncio.timeout(120 + ROWS / 5000):
         while True:
-            ((dead,),) = await _execute(
-                database.url,
-                f"SELECT n_dead_tup FROM pg_stat_user_tables WHERE relname = "
-                f"'{table.__tablename__}'",
-            )
-            if dead < ROWS / 10:
+            await asyncio.sleep(2)  # deleted rows are counted a second later
+            vacuums, dead = await vacuums_of(database, table)
+            if vacuums > before and dead < ROWS / 10:
                 return
-            await asyncio.sleep(1)
 
 
-@pytest.mark.xfail(
-    reason="open: slices on PostgreSQL without statistics, and the growth bound", strict=False
-)
 @pytest.mark.parametrize("name", KINDS)
 async def test_expired_rows_go_beside_requests(gateway, name):
     kind, database = KINDS[name], gateway.services.database
@@ -150,6 +156,7 @@ async def test_expired_rows_go_beside_requests(gateway, name):
     full = await size_of(database, kind.table)
     statements = statement_seconds(database)
 
+    vacuums, _ = await vacuums_of(database, kind.table)
     async with requests_beside(gateway) as seconds:
         began = time.monotonic()
         await kind.sweep(database)
@@ -160,8 +167,9 @@ async def test_expired_rows_go_beside_requests(gateway, name):
     sizes = [full, await size_of(database, kind.table)]
     for refill in range(2):
         if refill:
+            vacuums, _ = await vacuums_of(database, kind.table)
             await kind.sweep(database)
-        await wait_for_autovacuum(database, kind.table)
+        await wait_for_autovacuum(database, kind.table, vacuums)
         await expired_rows.fill(database, kind._replace(newest=""), ROWS)
         sizes.append(await size_of(database, kind.table))
     p99 = sorted(seconds)[int(len(seconds) * 0.99)] if seconds else 0.0
@@ -178,6 +186,8 @@ async def test_expired_rows_go_beside_requests(gateway, name):
     )
 
     assert left <= bool(kind.newest) + len(seconds) + 100  # rows of the requests themselves
-    assert sizes[-1] <= sizes[-2] * GROWTH
     assert took <= time_bound(MOST_SECONDS)
     assert max(statements) <= time_bound(MOST_STATEMENT_SECONDS)
+    if database.path is None and sizes[-1] > sizes[-2] * GROWTH:
+        pytest.xfail("open: a third fill on PostgreSQL is up to twice as large as the first")
+    assert sizes[-1] <= sizes[-2] * GROWTH

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, SQLColumnExpression, delete, select
+from sqlalchemy import ColumnElement, SQLColumnExpression, any_, delete, func, select
 from sqlmodel import SQLModel
 
 from gateway.store.background import PeriodicTask, for_each, running_tasks
@@ -93,10 +93,12 @@ async def delete_in_slices(
 
     @retried
     async def delete_slice(limit: int) -> int:
+        keys = unheld.limit(limit)
+        # As an array PostgreSQL selects them once. Of IN it may do so for each row of the table,
+        # while it has no statistics of many new rows.
+        chosen = key.in_(keys) if database.path else key == any_(func.array(keys.scalar_subquery()))
         async with database.writing() as session:
-            return int(
-                (await session.exec(delete(table).where(key.in_(unheld.limit(limit))))).rowcount
-            )
+            return int((await session.exec(delete(table).where(chosen))).rowcount)
 
     total, limit, loop = 0, rows or SLICE_ROWS, asyncio.get_running_loop()
     while True:
