@@ -54,7 +54,8 @@ Each call also leaves a row of the decision log. Rows are stored half a second l
 at most 200; a batch takes {batch} round trips to PostgreSQL. Not in the table either are the times
 of last uses (a batch in five seconds), the renewal of leases of running calls with an
 `Idempotency-Key` (one statement in three seconds for all), and the refresh of credentials (once an
-hour for a connection). With that batch, no call takes more than {most} round trips to PostgreSQL.
+hour for a connection). With that batch, no call of this page takes more than
+{most} round trips to PostgreSQL.
 """
 _COLUMNS = (
     "| Call | SQLite: statements | PostgreSQL: statements | round trips | Redis: commands "
@@ -72,7 +73,7 @@ class Stores:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreCost:
-    """What one call sent."""
+    """The commands that one call sent."""
 
     database: Counter
     redis: Counter

@@ -1,4 +1,4 @@
-"""What a token of each preset may call: every documented row, allowed or refused with its code."""
+"""Every documented call by a token of each preset: allowed, or refused with its code."""
 
 import pytest
 import whole_world

@@ -1,4 +1,4 @@
-"""What removes connections deletes their events in slices first: a cascade is one statement."""
+"""Events go in slices before the connections that are removed: a cascade is one statement."""
 
 import pytest
 import pytest_asyncio
