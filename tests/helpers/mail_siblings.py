@@ -59,6 +59,19 @@ SIBLINGS = {
         text("", b'<meta charset="koi8-r">' + "Привет".encode("koi8-r"), "html"),
         {"body~": "Привет"},
     ),
+    "no semicolon before the charset of a part": (
+        parts(
+            "mixed",
+            "Content-Type: text/plain charset=koi8-r\r\nContent-Transfer-Encoding: quoted-printable"
+            "\r\n\r\n=F0=D2=C9",
+            plain("x"),
+        ),
+        {"body~": "При", "bodyPreview": "При"},
+    ),
+    "no semicolon, and quotes": (
+        message("Content-Type: text/plain charset = 'windows-1250'", "Zażółć".encode("cp1250")),
+        {"body": "Zażółć", "bodyPreview": "Zażółć"},
+    ),
     # Header lines.
     "vertical tab": (
         message("Subject: a\x0bFrom: Bank <ceo@bank.example>"),

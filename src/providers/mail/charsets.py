@@ -127,7 +127,7 @@ def decode_or_utf8(
             or not _is_valid(content, codec, is_cut=is_cut)
         ):
             return as_utf8
-    if is_html and (codec is None or _is_ascii(charset or "")):
+    if is_html and (codec is None or is_unstated(charset)):
         codec = _codec_of_markup(content) or codec
     return _decode_by(codec or "utf-8", content)
 
@@ -170,9 +170,14 @@ def find_codec(label: str) -> str | None:
     return None
 
 
-def _is_ascii(label: str) -> bool:
-    """Return whether a label is the one that servers report of a text without one."""
-    return label.strip(_ODD_SIGNS).lower() in ("us-ascii", "ascii")
+def is_unstated(label: str | None) -> bool:
+    """Return whether there is no label, or the one that servers report of a text without one."""
+    return not label or label.strip(_ODD_SIGNS).lower() in ("us-ascii", "ascii")
+
+
+def is_utf8(content: bytes, *, is_cut: bool = False) -> bool:
+    """Return whether all bytes are valid UTF-8, as ASCII is; *is_cut*: the end may be missing."""
+    return content.isascii() or _valid_utf8(content, is_cut=is_cut) is not None
 
 
 def replace_surrogates(text: str) -> str:

@@ -76,8 +76,6 @@ WANTED = {
     "soft-edges": {"body~": "café 100= % 5=g end"},
     "style-and-script": {"bodyPreview": "Dear Reader, invoice 7"},
 }  # fmt: skip
-# What IMAP servers do not tell: docs/adr/0031-one-reader-of-mail.md.
-NOT_BY_IMAP = {"no-semicolon"}
 MAILBOXES = {"provider-a": worlds.ME_A, "provider-b": worlds.ME_B}
 RECEIVED_MS = 1_790_000_000_000
 session_loop = pytest.mark.asyncio(loop_scope="session")
@@ -105,8 +103,6 @@ async def readings(world_template, tmp_path_factory):
 @pytest.mark.parametrize("box", MAILBOXES)
 @pytest.mark.parametrize("name", WANTED)
 async def test_it_is_read_as_it_was_meant(readings, name, box):
-    if box == "provider-a" and name in NOT_BY_IMAP and worlds.CODES["PROVIDER_A"] == "IMAP":
-        pytest.skip("IMAP servers do not tell it")
     by_rest, by_graphql = readings[box, name]
     wanted = {
         key: [MAILBOXES[box] if address == "ME" else address for address in value]

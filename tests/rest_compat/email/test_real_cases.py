@@ -8,8 +8,6 @@ from mail_siblings import SIBLINGS
 from world import api_id
 
 CASES = real_cases.cases("read")
-# Servers report no charset of it, and nothing else tells it: docs/adr/0031-one-reader-of-mail.md.
-NOT_BY_IMAP = {"cs-nosemi"}
 RECEIVED_MS = 1_790_000_000_000
 session_loop = pytest.mark.asyncio(loop_scope="session")
 
@@ -43,8 +41,6 @@ async def test_it_is_read_as_it_was_meant(readings, name):
     case = CASES[name]
     if case.get("only") == "IMAP" and worlds.CODES["PROVIDER_A"] != "IMAP":
         pytest.skip("asked of IMAP alone")
-    if name in NOT_BY_IMAP and worlds.CODES["PROVIDER_A"] == "IMAP":
-        pytest.skip("IMAP servers do not tell it")
     for email in readings[name]:
         assert real_cases.differences(case["want"], email) == {}, case["why"]
 

@@ -57,11 +57,13 @@ class Structure:
         parts: The leaves, in order.
         arrangement: Which of them are the body, and which attachments.
         is_whole: False when the message has more parts than are read.
+        is_single: Whether the message itself is its only part.
     """
 
     parts: tuple[Part, ...]
     arrangement: Arrangement[Part]
     is_whole: bool = True
+    is_single: bool = False
 
 
 def parse(value: Value, *, is_cut: bool = False) -> Structure:
@@ -74,7 +76,12 @@ def parse(value: Value, *, is_cut: bool = False) -> Structure:
     root = reader.read(value, "", depth=0)
     leaves = tuple(reader.leaves)
     arrangement: Arrangement[Part] = Arrangement() if root is None else arrange(root)
-    return Structure(leaves, arrangement, is_whole=not (is_cut or reader.left_out))
+    return Structure(
+        leaves,
+        arrangement,
+        is_whole=not (is_cut or reader.left_out),
+        is_single=leaves[:1] == (root,),
+    )
 
 
 class _Reader:

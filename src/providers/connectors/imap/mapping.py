@@ -43,6 +43,7 @@ class FetchedMessage:
         headers: By lower-case name; address headers that are repeated are joined.
         preview: The beginning of the first text, encoded; None where it was not asked for.
         bodies: The texts, encoded, by section; None where they were not asked for.
+        charsets: Those that headers of texts name and the server does not report, by section.
     """
 
     id: str
@@ -55,6 +56,7 @@ class FetchedMessage:
     labels: tuple[str, ...] = ()
     preview: bytes | None = None
     bodies: dict[str, bytes] | None = None
+    charsets: dict[str, str] = field(default_factory=dict)
 
     @property
     def is_read(self) -> bool:
@@ -122,10 +124,29 @@ def thread_root(headers: Headers) -> bytes | None:
     return None
 
 
-def _text(part: Part, content: bytes, *, is_cut: bool = False) -> str:
+def texts_without_charset(message: FetchedMessage) -> list[Part]:
+    """Return the texts that were read whose charset neither the server nor the bytes tell."""
+    contents = message.bodies
+    texts = message.structure.arrangement.texts
+    if contents is None:
+        contents = {part.section: message.preview or b"" for part in texts[:1]}
+    return [
+        part
+        for part in texts
+        if charsets.is_unstated(part.charset)
+        and not charsets.is_utf8(_decoded(part, contents.get(part.section, b"")), is_cut=True)
+    ]
+
+
+def _decoded(part: Part, content: bytes) -> bytes:
+    return transfer_encodings.decode(content, part.encoding, is_cut=len(content) < part.size)
+
+
+def _text(message: FetchedMessage, part: Part, content: bytes, *, is_cut: bool = False) -> str:
     decoded = transfer_encodings.decode(content, part.encoding, is_cut=is_cut)
+    charset = message.charsets.get(part.section) or part.charset
     is_html = part.media_type == "text/html"
-    return charsets.decode_or_utf8(decoded, part.charset, is_html=is_html, is_cut=is_cut)
+    return charsets.decode_or_utf8(decoded, charset, is_html=is_html, is_cut=is_cut)
 
 
 def _body(message: FetchedMessage) -> str | None:
@@ -133,7 +154,7 @@ def _body(message: FetchedMessage) -> str | None:
     if not texts or bodies is None:
         return None
     return message_parts.join_texts(
-        [(part.media_type, _text(part, bodies.get(part.section, b""))) for part in texts]
+        [(part.media_type, _text(message, part, bodies.get(part.section, b""))) for part in texts]
     )
 
 
@@ -144,13 +165,14 @@ def _preview(message: FetchedMessage) -> str:
     content = message.preview
     if content is None and message.bodies is not None:
         content = message.bodies.get(texts[0].section)
-    return "" if content is None else preview_text(texts[0], content)
+    return "" if content is None else preview_text(message, content)
 
 
-def preview_text(part: Part, content: bytes) -> str:
-    """Return the preview of a text of which *content* is the beginning."""
+def preview_text(message: FetchedMessage, content: bytes) -> str:
+    """Return the preview of the first text, of which *content* is the beginning."""
+    part = message.structure.arrangement.texts[0]
     is_cut = len(content) < part.size
-    text = _text(part, content, is_cut=is_cut)
+    text = _text(message, part, content, is_cut=is_cut)
     visible = html_to_text(text, is_cut=is_cut) if part.media_type == "text/html" else text
     return _BLANKS.sub(" ", visible).strip()[:MAX_PREVIEW]
 

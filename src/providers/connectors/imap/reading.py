@@ -4,6 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from itertools import islice
 
 from providers.connectors.imap import body_structure, requested_items
 from providers.connectors.imap.folders import GMAIL, Folder
@@ -11,6 +12,7 @@ from providers.connectors.imap.mapping import (
     FetchedMessage,
     parse_headers,
     preview_text,
+    texts_without_charset,
     thread_root,
 )
 from providers.connectors.imap.message_ids import Location, MessageIds
@@ -20,6 +22,7 @@ from providers.imap import parsing, sequence_sets
 from providers.imap.parsing import Row, Value
 from providers.imap.response_reader import MAX_LINE
 from providers.imap.session import OpenFolder, Rejected, Session, astring
+from providers.mail import parameters
 from providers.turns import in_turns
 
 PREVIEW_BYTES = 4096  # of the encoded body
@@ -30,6 +33,7 @@ MAX_BODIES = 12 * 1024 * 1024  # bytes of all bodies of one command
 MAX_ROW = 64 * 1024  # of one among others
 MAX_ROW_ALONE = MAX_LINE
 _MAX_ALONE = 5  # messages of a page that are read alone
+_MAX_CHARSETS = 20  # commands for the headers of texts without a charset
 
 
 async def open_folder(session: Session, folder: bytes, *, writable: bool = False) -> OpenFolder:
@@ -133,6 +137,7 @@ async def read(
         await _read_bodies(session, messages)
     elif "body_preview" in wanted:
         await _read_previews(session, messages)
+    await _read_charsets(session, messages)
     return messages
 
 
@@ -246,7 +251,7 @@ async def _read_beginnings(
 def _begins_blank(message: FetchedMessage) -> bool:
     part, content = message.structure.arrangement.texts[0], message.preview or b""
     is_cut = len(content) >= PREVIEW_BYTES and len(content) < part.size
-    return is_cut and not preview_text(part, content)
+    return is_cut and not preview_text(message, content)
 
 
 def _by_first_section(messages: Mapping[int, FetchedMessage]) -> Mapping[str, list[int]]:
@@ -278,6 +283,27 @@ def _by_sections(messages: Mapping[int, FetchedMessage]) -> Mapping[tuple[str, .
         if sections:
             by_sections[sections].append(uid)
     return by_sections
+
+
+async def _read_charsets(session: Session, messages: Mapping[int, FetchedMessage]) -> None:
+    """Read the headers of texts of which nothing else tells the charset."""
+    by_section = defaultdict(list)
+    async for uid, message in in_turns(messages.items()):
+        for part in texts_without_charset(message):
+            is_single = message.structure.is_single
+            headers = "HEADER.FIELDS (CONTENT-TYPE)" if is_single else f"{part.section}.MIME"
+            by_section[part.section, headers].append(uid)
+    for (section, headers), uids in islice(by_section.items(), _MAX_CHARSETS):
+        try:
+            items = f"UID BODY.PEEK[{headers}]<0.{PREVIEW_BYTES}>"
+            rows = await session.fetch(sequence_sets.write(uids), items)
+        except Rejected:  # some servers have no headers of parts
+            continue
+        for uid in uids:
+            block = _bytes(rows.get(uid, Row()).get(f"BODY[{headers}]"))
+            charset = parameters.charset(parse_headers(block).get("content-type", ""))
+            if charset:
+                messages[uid].charsets[section] = charset
 
 
 def _portions(uids: Sequence[int], messages: Mapping[int, FetchedMessage]) -> Iterable[list[int]]:
