@@ -174,6 +174,10 @@ MEANINGS: Mapping[Code, tuple[str, str]] = MappingProxyType(
             "The write would not do what the dry run of `If-Effect` said.",
             "Run it dry again and look at the new effect.",
         ),
+        Code.EFFECT_REQUIRED: (
+            "The token writes only with the digest of the effect, which the call lacks.",
+            "Look at `effect`; send its `digest` as `If-Effect` with the same call.",
+        ),
         Code.PROVIDER_REFUSED: (
             "A policy of the provider forbids the change.",
             "Ask the provider's administrator.",

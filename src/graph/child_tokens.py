@@ -116,7 +116,7 @@ async def revoke_child_token(
 
 def _refuse_preview(context: Context) -> None:
     """Refuse `Prefer: dry-run` and `If-Effect`: nothing outside the gateway is written."""
-    if context.effect_request is not None:
+    if context.is_dry_run or context.expected_effect is not None:
         raise NoDryRun("Calls about child tokens have no dry run and no effect.")
 
 

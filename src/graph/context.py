@@ -104,7 +104,8 @@ class Context:
         delivery: The attempt under an `Idempotency-Key`; set before the operation runs. None lets
             each send take a fresh Message-ID.
         prefers_dry_run: The header of a `POST /graphql` says so; queries ignore it.
-        effect_request: Set for the mutation of a dry run or of a call with `If-Effect`.
+        effect_request: Set for the mutation of a dry run, of a call with `If-Effect`, and of a
+            token that writes only with it.
         kept_result: How the mutation of *delivery* ended, encoded; empty until it has.
         repeated: That of an earlier run; the mutation answers with it instead of running.
         cost: Describes the cost of the running operation; None: the caller does not ask.
@@ -190,13 +191,21 @@ class Context:
 
     def ask_for_effect(self, *, dry_run: bool, expected: str | None) -> None:
         """Make the mutation a dry run, or one that writes only with the *expected* effect."""
-        if dry_run or expected is not None:
-            self.effect_request = EffectRequest(dry_run=dry_run, expected=expected)
+        required = self.caller.shows_effects_first and not dry_run
+        if dry_run or required or expected is not None:
+            self.effect_request = EffectRequest(
+                dry_run=dry_run, expected=expected, required=required
+            )
 
     @property
     def is_dry_run(self) -> bool:
-        """Whether the mutation ends at its first write."""
+        """Whether the caller asked for a dry run, which ends at its first write."""
         return self.effect_request is not None and self.effect_request.dry_run
+
+    @property
+    def stops_before_write(self) -> bool:
+        """Whether the mutation cannot write: a dry run, or one that lacks a digest."""
+        return self.effect_request is not None and self.effect_request.stops_before_write
 
     @property
     def expected_effect(self) -> str | None:

@@ -13,7 +13,7 @@ import msgspec
 
 from policy import recipients
 from policy.caller import Caller
-from policy.refusals import EffectChanged
+from policy.refusals import EffectChanged, EffectRequired
 from policy.vocabulary import (
     EMAIL_READS,
     CollabField,
@@ -54,12 +54,19 @@ class EffectRequest(msgspec.Struct, kw_only=True):
     Attributes:
         dry_run: Whether the request ends at its first write.
         expected: The digest in `If-Effect`; None: any effect is accepted.
+        required: Whether the token writes only with the digest of the effect.
         effect: What the dry run shows; None before it has come to its end.
     """
 
     dry_run: bool = False
     expected: str | None = None
+    required: bool = False
     effect: Mapping[str, Any] | None = None
+
+    @property
+    def stops_before_write(self) -> bool:
+        """Whether the request cannot write: a dry run, or one without a digest that it needs."""
+        return self.dry_run or (self.required and self.expected is None)
 
 
 class WriteOperation(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,23 +105,33 @@ async def run(  # noqa: PLR0913 - what a mutation runs with
 
     Raises:
         EffectChanged: The effect is not the expected one; nothing was written.
+        EffectRequired: The same of a token that writes only with the digest of the effect, and
+            a call without a digest.
     """
+
+    def effect() -> Mapping[str, Any]:
+        digest = signer.sign(_payload(preview, operation, caller), context=_CONTEXT)
+        return {**_shown(preview, operation, caller), "digest": digest}
+
+    def required() -> EffectRequired:
+        return EffectRequired(msgspec.to_builtins(effect(), enc_hook=str))
 
     def confirm() -> None:
         if request.expected is not None:
             payload = _payload(preview, operation, caller)
             if not signer.verify(request.expected, payload, context=_CONTEXT):
-                raise EffectChanged
+                raise required() if request.required else EffectChanged
 
     preview = WritePreview(confirm=confirm, hidden=_hidden(operation.surface, caller))
     with previewing(preview):
-        if not request.dry_run:
+        if not request.stops_before_write:
             return await _confirmed(resolve, preview)
         result: R | None = None
         with dry_run():
             result = await _confirmed(resolve, preview)
-    digest = signer.sign(_payload(preview, operation, caller), context=_CONTEXT)
-    request.effect = {**_shown(preview, operation, caller), "digest": digest}
+    if not request.dry_run:
+        raise required()
+    request.effect = effect()
     return _known_result(record_type, preview) if result is None else result
 
 

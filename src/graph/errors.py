@@ -88,6 +88,7 @@ STATUSES: Mapping[Code, int] = MappingProxyType(
         Code.UPLOAD_LIMIT: 422,
         Code.DOCUMENT_LIMIT: 422,
         Code.TOKEN_LIMIT: 422,
+        Code.EFFECT_REQUIRED: 428,
         Code.RATE_LIMITED: 429,
         Code.INTERNAL_ERROR: 500,
         Code.PROVIDER_ERROR: 502,
@@ -182,6 +183,8 @@ def extensions(
                 for detail in problem.details[:MAX_DETAILS]
             ]
         described |= problem.created
+        if problem.effect is not None:
+            described["effect"] = problem.effect
         if problem.rejected_fields:
             described["rejectedFields"] = list(problem.rejected_fields)
         if problem.connected_providers:

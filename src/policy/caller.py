@@ -22,7 +22,7 @@ from policy.refusals import (
 )
 from policy.rule_chain import RuleChain, Rules
 from policy.rules import RuleSet
-from policy.vocabulary import Field, MaskMode, Operation, SendMode, Surface
+from policy.vocabulary import Field, MaskMode, Operation, SendMode, Surface, WriteMode
 
 MAX_ANCESTORS = 3  # docs/spec/child-tokens.md#limits
 NOTHING_ALLOWED = RuleSet.compile((), allow_by_default=False)
@@ -244,6 +244,11 @@ class Caller:
     def holds_mail(self) -> bool:
         """Whether mail is left as a draft for a person to send."""
         return self.grant.send_mode is SendMode.DRAFT
+
+    @property
+    def shows_effects_first(self) -> bool:
+        """Whether a write runs only with the digest of its effect."""
+        return self.grant.write_mode is WriteMode.EFFECT
 
     def require_visible_recipients(self, feature: str, *fields: Field) -> None:
         """

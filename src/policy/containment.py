@@ -22,6 +22,7 @@ from policy.vocabulary import (
     SearchTotals,
     SendMode,
     TaskProvider,
+    WriteMode,
 )
 
 Rules = TypeVar("Rules", RecipientRules, DocumentRules)
@@ -197,18 +198,6 @@ def _level(before: CalendarAccessLevel, after: CalendarAccessLevel) -> bool:
     return levels.index(after) > levels.index(before)
 
 
-def _mask_mode(before: MaskMode, after: MaskMode) -> bool:
-    return (before, after) == (MaskMode.STRICT, MaskMode.BASIC)
-
-
-def _search_totals(before: SearchTotals, after: SearchTotals) -> bool:
-    return (before, after) == (SearchTotals.VISIBLE, SearchTotals.UNFILTERED)
-
-
-def _send_mode(before: SendMode, after: SendMode) -> bool:
-    return (before, after) == (SendMode.DRAFT, SendMode.DIRECT)
-
-
 def _quota(before: TokenQuota, after: TokenQuota) -> bool:
     windows = ("per_minute", "per_hour", "per_day")
     return any(_limit(getattr(before, window), getattr(after, window)) for window in windows)
@@ -265,25 +254,22 @@ def _common_rules(own: Rules | None, ceiling: Rules | None) -> Rules | None:
     return own.intersection(ceiling)
 
 
-def _held_mode(own: SendMode, ceiling: SendMode) -> SendMode:
-    return ceiling if _send_mode(ceiling, own) else own
-
-
 def _lower_level(own: CalendarAccessLevel, ceiling: CalendarAccessLevel) -> CalendarAccessLevel:
     return ceiling if _level(ceiling, own) else own
-
-
-def _stricter_mode(own: MaskMode, ceiling: MaskMode) -> MaskMode:
-    return MaskMode.STRICT if MaskMode.STRICT in {own, ceiling} else own
-
-
-def _fewer_totals(own: SearchTotals, ceiling: SearchTotals) -> SearchTotals:
-    return SearchTotals.VISIBLE if SearchTotals.VISIBLE in {own, ceiling} else own
 
 
 def _own(own: Any, _ceiling: object) -> Any:
     """Keep the token's own value: a default, or a quota that its ancestors' count beside."""
     return own
+
+
+def _mode(setting: str, narrow: StrEnum) -> SettingAlgebra:
+    """Return the algebra of a setting of two words, of which *narrow* allows less."""
+    return SettingAlgebra(
+        setting,
+        lambda before, after: before is narrow and after is not narrow,
+        lambda own, ceiling: narrow if narrow in {own, ceiling} else own,
+    )
 
 
 # Attribute of Grant -> its setting. A test holds it complete.
@@ -307,11 +293,12 @@ SETTINGS: Mapping[str, SettingAlgebra] = MappingProxyType(
         "collab_operations": SettingAlgebra("allowedCollabOperations", _words, _common_words),
         "collab_allow_all": SettingAlgebra("collabAllowAllDefault", _flag, _both),
         "visible_collab_fields": SettingAlgebra("visibleCollabFields", _words, _common_words),
-        "collab_search_totals": SettingAlgebra("collabSearchTotals", _search_totals, _fewer_totals),
+        "collab_search_totals": _mode("collabSearchTotals", SearchTotals.VISIBLE),
         "connection_ids": SettingAlgebra("allowedConnectionIds", _restriction, _common_list),
         "recipients": SettingAlgebra("recipientRules", _recipients, _common_rules),
-        "send_mode": SettingAlgebra("sendMode", _send_mode, _held_mode),
-        "mask_mode": SettingAlgebra("maskMode", _mask_mode, _stricter_mode),
+        "send_mode": _mode("sendMode", SendMode.DRAFT),
+        "write_mode": _mode("writes", WriteMode.EFFECT),
+        "mask_mode": _mode("maskMode", MaskMode.STRICT),
         "strict_parameters": SettingAlgebra("strictParameters", _never, _own),
         "quota": SettingAlgebra("quota", _quota, _own),
         "allow_children": SettingAlgebra("allowChildren", _flag, _both),

@@ -157,6 +157,7 @@ def _email(grant: Grant) -> Iterable[str]:
         yield "Mail is sent only to recipients that this token's rules allow."
     if grant.send_mode is vocabulary.SendMode.DRAFT:
         yield "Mail is put into the Drafts folder for a person to send."
+    yield from _effects(grant, writes=grant.email_operations - set(vocabulary.EMAIL_READS))
     yield from _mask("email", vocabulary.EmailField, grant.visible_email_fields)
 
 
@@ -177,12 +178,14 @@ def _calendar(grant: Grant) -> Iterable[str]:
 
 def _tasks(grant: Grant) -> Iterable[str]:
     # `manage_groups` is reserved for future use: alone it allows no write.
-    if not grant.task_operations - {*vocabulary.TASK_READS, vocabulary.TaskOp.MANAGE_GROUPS}:
+    writes = grant.task_operations - {*vocabulary.TASK_READS, vocabulary.TaskOp.MANAGE_GROUPS}
+    if not writes:
         yield "Read-only task access."
     if grant.task_boards is not None:
         yield "Only selected boards are visible."
     if grant.recipients is not None:
         yield "People columns take only recipients that this token's rules allow."
+    yield from _effects(grant, writes=writes)
     yield from _mask("task", vocabulary.TaskField, grant.visible_task_fields)
 
 
@@ -195,7 +198,14 @@ def _collab(grant: Grant, *, has_block_rules: bool = False) -> Iterable[str]:
         yield "Some content is blocked by this token's rules."
     if grant.recipients is not None:
         yield "Files are shared only with recipients that this token's rules allow."
+    yield from _effects(grant, writes=grant.collab_operations - set(vocabulary.COLLAB_READS))
     yield from _mask("collab", vocabulary.CollabField, grant.visible_collab_fields)
+
+
+def _effects(grant: Grant, *, writes: Collection[StrEnum]) -> Iterable[str]:
+    """Say how a token that may do *writes* confirms them; nothing where it writes at once."""
+    if writes and grant.write_mode is vocabulary.WriteMode.EFFECT:
+        yield "A write runs only when If-Effect names the effect that was shown before."
 
 
 _SENTENCES: Mapping[vocabulary.Surface, Callable[[Grant], Iterable[str]]] = MappingProxyType(

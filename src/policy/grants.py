@@ -79,6 +79,7 @@ class Grant:
     connection_ids: frozenset[int] | None
     recipients: RecipientRules | None
     send_mode: vocabulary.SendMode
+    write_mode: vocabulary.WriteMode
     mask_mode: vocabulary.MaskMode
     strict_parameters: bool
     quota: TokenQuota
@@ -130,6 +131,7 @@ class Grant:
             connection_ids=_numbers(value["allowedConnectionIds"]),
             recipients=_recipients(value["recipientRules"]),
             send_mode=vocabulary.SendMode(str(value["sendMode"])),
+            write_mode=vocabulary.WriteMode(str(value["writes"])),
             mask_mode=vocabulary.MaskMode(str(value["maskMode"])),
             strict_parameters=value["strictParameters"] is True,
             quota=_quota(value["quota"]),
@@ -250,6 +252,7 @@ _CLOSED: Mapping[str, object] = MappingProxyType(
         "allowedConnectionIds": (),
         "recipientRules": MappingProxyType({"allow": (), "block": ()}),
         "sendMode": vocabulary.SendMode.DRAFT,
+        "writes": vocabulary.WriteMode.EFFECT,
         "maskMode": vocabulary.MaskMode.STRICT,
         "strictParameters": True,
         "quota": MappingProxyType({"perMinute": 0}),

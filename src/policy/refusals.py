@@ -22,6 +22,7 @@ Exceptions for what a caller may not do.
     ├── Blocked                404  a collab rule, or the block-all default
     ├── NotFound               404  the token sees no such resource
     │   └── OutsideCalendars         a calendar that the token does not see, or its event
+    ├── EffectRequired         428  the token writes only with the digest of the effect
     └── Conflict               409, 412, 413, 422: the current state forbids it
 
 A refusal is a normal response, not a fault (ADR 0003): it carries a code, a sentence that is
@@ -32,6 +33,7 @@ decides the status. Codes are specified in docs/spec/errors.md#codes-and-statuse
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from enum import Enum, auto
+from typing import Any
 
 import msgspec
 
@@ -81,6 +83,7 @@ class Refusal(Exception):
         self.connected_providers: tuple[str, ...] = ()
         self.rejected_fields: tuple[str, ...] = ()
         self.created: Mapping[str, str] = {}  # ids of resources created all the same, by member
+        self.effect: Mapping[str, Any] | None = None  # of the refused write, for its caller
 
     @property
     def layer(self) -> Layer:
@@ -373,3 +376,16 @@ class EffectChanged(Conflict):
         super().__init__(
             "The effect of the call has changed since the dry run: repeat the dry run."
         )
+
+
+class EffectRequired(Refusal):
+    """The token writes only with the digest of *effect* in `If-Effect`; nothing was written."""
+
+    code = Code.EFFECT_REQUIRED
+
+    def __init__(self, effect: Mapping[str, Any]) -> None:
+        super().__init__(
+            "This token writes only what was shown before: send effect.digest as If-Effect with "
+            "the same call, if the effect is the intended one."
+        )
+        self.effect = effect

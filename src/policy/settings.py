@@ -29,6 +29,7 @@ from policy.vocabulary import (
     TaskField,
     TaskOp,
     TaskProvider,
+    WriteMode,
 )
 
 MAX_WORDS = 1000  # entries of a list: far above any real setting
@@ -209,6 +210,7 @@ _ROWS: tuple[tuple[str, object, Callable[[object], object]], ...] = (
     ("allowedConnectionIds", None, longs),
     ("recipientRules", None, recipient_rules),
     ("sendMode", SendMode.DIRECT.value, one_of(SendMode)),
+    ("writes", WriteMode.DIRECT.value, one_of(WriteMode)),
     ("maskMode", MaskMode.STRICT.value, one_of(MaskMode)),
     ("strictParameters", False, boolean),
     ("quota", None, quota),

@@ -260,6 +260,13 @@ class SendMode(StrEnum):
     DRAFT = "draft"
 
 
+class WriteMode(StrEnum):
+    """`writes`: `effect` asks for the effect of a write (docs/spec/dry-run.md#required-effects)."""
+
+    DIRECT = "direct"
+    EFFECT = "effect"
+
+
 class RuleType(StrEnum):
     """`ruleType` of a collab rule (docs/spec/rules.md#rule-types)."""
 
@@ -335,6 +342,7 @@ class Code(StrEnum):
     DUPLICATE_RULE = "DUPLICATE_RULE"
     PRECONDITION_FAILED = "PRECONDITION_FAILED"
     EFFECT_CHANGED = "EFFECT_CHANGED"
+    EFFECT_REQUIRED = "EFFECT_REQUIRED"
     PAYLOAD_TOO_LARGE = "PAYLOAD_TOO_LARGE"
     TOO_LARGE = "TOO_LARGE"
     UNSUPPORTED_MEDIA_TYPE = "UNSUPPORTED_MEDIA_TYPE"
@@ -447,6 +455,7 @@ _CODES: Mapping[Layer, tuple[Code, ...]] = {
         Code.ACCESS_DENIED,
         Code.TIMEFRAME_DENIED,
         Code.RECIPIENT_NOT_ALLOWED,
+        Code.EFFECT_REQUIRED,
         Code.BLOCKED,
         Code.CALENDAR_NOT_FOUND,  # unknown or not allowed: `allowedCalendarIds` decides
     ),

@@ -211,7 +211,7 @@ class Responder:
         body = None
         if self.body is not None:
             body = await self.reader.receive(request, self.body)
-        if key is None or preferences.dry_run:
+        if key is None or self.entry.notes(admitted).stops_before_write:
             return await self._run(request, path, admitted, preferences, body)
 
         async def run() -> RestResponse:

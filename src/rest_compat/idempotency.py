@@ -203,12 +203,13 @@ async def _close(attempt: Attempt, response: RestResponse, ledger: Ledger) -> No
     """
     Store the response, or release the key when a retry should run again.
 
-    401, 429 and every 5xx but 504 are released. A 504 may hide a success, so it is stored. A 500
+    401, 428, 429 and every 5xx but 504 are released: a 428 shows an effect, which is never stored,
+    and nothing was done. A 504 may hide a success, so it is stored. A 500
     is a bug that may have struck after the provider accepted the call; the other statuses say
     that nothing was done (docs/spec/idempotency.md#what-is-kept).
     """
     status = response.outcome_status or response.status
-    if status in {401, 429} or (status >= 500 and status != 504):
+    if status in {401, 428, 429} or (status >= 500 and status != 504):
         await ledger.release(attempt, maybe_sent=attempt.maybe_sent or status == 500)
     else:
         await ledger.complete(attempt, response)

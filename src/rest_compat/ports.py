@@ -67,6 +67,7 @@ class Notes(Protocol):
         held: Whether the result waits for a person: 202.
         effect: What a dry run of a mutation shows; None otherwise.
         kept_result: How a mutation under an idempotency key ended, without content; else empty.
+        stops_before_write: Whether a mutation cannot write: a dry run, or one that lacks a digest.
         visibility: Digest of all that decides what the token may see.
     """
 
@@ -77,6 +78,8 @@ class Notes(Protocol):
 
     @property
     def effect(self) -> Mapping[str, Any] | None: ...
+    @property
+    def stops_before_write(self) -> bool: ...
     @property
     def visibility(self) -> bytes: ...
 
@@ -253,7 +256,8 @@ class RequestEntry(Protocol):
         """
         Let the operation end at its first write, or write only if its effect is the *expected* one.
 
-        *expected* is the digest of the effect that a dry run showed; None: any.
+        *expected* is the digest of the effect that a dry run showed; None: any, unless the token
+        writes only with one.
         """
 
     def attempt(

@@ -38,6 +38,7 @@ from policy.vocabulary import (
     TaskField,
     TaskOp,
     TaskProvider,
+    WriteMode,
 )
 
 pytestmark = pytest.mark.slow
@@ -87,6 +88,7 @@ WIDEST = {
     "calendarAccessLevel": "full_access",
     "maskMode": "basic",
     "sendMode": "direct",
+    "writes": "direct",
 }
 
 
@@ -121,6 +123,7 @@ class Generator:
             "defaultTaskProvider": lambda: self.random.choice([None, *TaskProvider]),
             "collabSearchTotals": lambda: self.random.choice([*SearchTotals]).value,
             "sendMode": lambda: self.random.choice([*SendMode]).value,
+            "writes": lambda: self.random.choice([*WriteMode]).value,
             "maskMode": lambda: self.random.choice([*MaskMode]).value,
             "recipientRules": lambda: self.random.choice(
                 [None, {"allow": self.some(PATTERNS), "block": self.some(PATTERNS[1:], 0.2)}]
@@ -233,6 +236,8 @@ def allowed_by_gates(caller):
         allowed.add(("totals",))
     if grant.send_mode is SendMode.DIRECT:
         allowed.add(("send",))
+    if grant.write_mode is WriteMode.DIRECT:
+        allowed.add(("write at once",))
     if grant.allow_children:
         allowed.add(("children",))
     return allowed

@@ -38,6 +38,7 @@ from policy.vocabulary import (
     TaskField,
     TaskOp,
     TaskProvider,
+    WriteMode,
 )
 
 
@@ -135,6 +136,7 @@ SETTINGS = {
     "recipientRules": st.none()
     | st.fixed_dictionaries({}, optional={"allow": recipients, "block": recipients}),
     "sendMode": st.sampled_from([*SendMode]),
+    "writes": st.sampled_from([*WriteMode]),
     "maskMode": st.sampled_from([*MaskMode]),
     "quota": st.none()
     | st.fixed_dictionaries(
@@ -268,6 +270,7 @@ def test_the_meet_does_not_depend_on_the_order_of_the_ancestors(tokens):
         ("calendarAccessLevel", "free_busy_only", "view_filtered"),
         ("collabSearchTotals", "visible", "unfiltered"),
         ("sendMode", "draft", "direct"),
+        ("writes", "effect", "direct"),
         ("maskMode", "strict", "basic"),
     ],
 )

@@ -49,6 +49,16 @@ ROWS = {
         {"allowedEmailOperations": ["all"], "sendMode": "draft"},
         "Mail is put into the Drafts folder for a person to send.",
     ),
+    "effects of mail": (
+        Surface.EMAIL,
+        {"allowedEmailOperations": ["all"], "writes": "effect"},
+        "A write runs only when If-Effect names the effect that was shown before.",
+    ),
+    "effects of no write": (
+        Surface.TASKS,
+        {"allowedTaskOperations": ["read_only"], "writes": "effect"},
+        "Read-only task access.",
+    ),
     "recipient rules on tasks": (
         Surface.TASKS,
         {"allowedTaskOperations": ["all"], "recipientRules": {}},

@@ -38,6 +38,7 @@ NARROWED = {
     "allowedCalendarIds": [],
     "quota": {"perHour": 100_000},
     "sendMode": "draft",
+    "writes": "effect",
 }
 
 

@@ -65,6 +65,12 @@ CASES = {
     "dry run with `If-Effect` of another effect": Case(
         write="moveFile", asked={**DRY, "ifEffect": "x"}
     ),
+    "write without `If-Effect`, `writes` is `effect`": Case(
+        write="moveFile", settings={"writes": "effect"}
+    ),
+    "`If-Effect` of another effect, `writes` is `effect`": Case(
+        write="replyToEmail", settings={"writes": "effect"}, asked={"ifEffect": "x"}
+    ),
     "dry run of the creation of a child token": Case(write="createChildToken", asked=DRY),
     "dry run of the revocation of a child token": Case(write="revokeChildToken", asked=DRY),
     "send to somebody outside the rules": Case(write="sendEmail", settings=OTHERS),
@@ -129,6 +135,7 @@ CASES = {
 }
 FAST = (
     "`If-Effect` of another effect",
+    "write without `If-Effect`, `writes` is `effect`",
     "change of the permission of somebody outside the rules",
     "reply in draft mode under rules, `from` is hidden",
     "child that allows more than the token",
@@ -155,7 +162,7 @@ ROWS = rows()
 
 def test_every_row_is_held_by_a_test():
     assert list(ROWS) == sorted(set(CASES) | OTHER_ROWS, key=list(ROWS).index)
-    assert len(ROWS) == 35
+    assert len(ROWS) == 37
     held_alike = {name: tuple(cells[3:]) for name, cells in ROWS.items() if name in CASES}
     assert set(held_alike.values()) == {("same", "same", "same", "as REST")}
 

@@ -63,7 +63,7 @@ class IdempotentMutation(msgspec.Struct, frozen=True):
         try:
             key = read_key(self.keys)
             self._expect_effect(context)
-            if key is None or context.is_dry_run:
+            if key is None or context.stops_before_write:
                 return await run()
             return await self._once(key, operation, context, run)
         except Problem as problem:

@@ -31,6 +31,7 @@ _ENUMERATIONS: Mapping[str, Iterable[str]] = {
     "Surface": words.Surface,
     "TaskOperation": words.TaskOp,
     "TaskProvider": words.TaskProvider,
+    "WriteMode": words.WriteMode,
     "VisibleCalendarField": (*words.CalendarField, words.ALL),
     "VisibleCollabField": (*words.CollabField, words.ALL),
     "VisibleEmailField": (*words.EmailField, words.ALL),

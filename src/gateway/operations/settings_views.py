@@ -103,6 +103,11 @@ class TokenSettings(TypedDict):
         "`direct`: mail is sent; `draft`: it is put into the account's Drafts folder for a person "
         "to send.",
     ]
+    writes: Annotated[
+        words.WriteMode,
+        "`direct`: a write runs; `effect`: it runs only with the digest of its effect in "
+        "`If-Effect`, and is 428 with the effect otherwise.",
+    ]
     maskMode: Annotated[
         words.MaskMode,
         "`strict`: filters and orders by hidden fields are refused too; `basic`: they are null.",

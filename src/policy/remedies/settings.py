@@ -135,6 +135,10 @@ def _allow_recipients(refusal: refusals.RecipientNotAllowed, state: TokenState) 
     yield (SetValue("recipientRules", rules),)
 
 
+def _write_directly(_refusal: refusals.EffectRequired, _: TokenState) -> Iterable[Remedy]:
+    yield (SetValue("writes", vocabulary.WriteMode.DIRECT.value),)
+
+
 def _change_rules(refusal: refusals.Blocked, state: TokenState) -> Iterable[Remedy]:
     return rules.rule_remedies(refusal, state.rules)
 
@@ -212,6 +216,7 @@ _FINDERS: Mapping[type, Callable[[Any, TokenState], Iterable[Remedy]]] = Mapping
         refusals.NotFound: _allow_connection,
         refusals.OutsideCalendars: _allow_calendar,
         refusals.RecipientNotAllowed: _allow_recipients,
+        refusals.EffectRequired: _write_directly,
         refusals.FieldNotVisible: _show_fields,
     }
 )

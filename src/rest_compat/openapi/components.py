@@ -24,6 +24,7 @@ _MEANINGS: Mapping[int, str] = MappingProxyType(
         415: "The body is not declared as JSON.",
         416: "The range begins after the end of the file.",
         422: "The surface is not enabled for the token, or no account of this kind is connected.",
+        428: "The token writes only with the digest of the effect, which the body shows.",
         429: "A rate limit of the gateway or of the provider is reached.",
         500: "An unexpected error of the gateway.",
         502: "The provider failed.",
@@ -56,6 +57,8 @@ def error_statuses(endpoint: Endpoint) -> list[int]:
         statuses.add(416)
     if endpoint.method != "GET":
         statuses.add(412)
+    if endpoint.method != "GET" and endpoint.surface is not None:
+        statuses.add(428)
     if endpoint.method in {"POST", "PATCH"}:
         statuses |= {408, 413}
     return sorted(statuses)
@@ -110,7 +113,11 @@ def error_schemas(endpoints: Iterable[Endpoint]) -> dict[str, JsonSchema]:
     }
     codes = {code for name in documents for code in RESULT_OBJECTS[name].known_codes or ()}
     named = {_TASK_CODE: {"type": "string", "enum": sorted(codes)}} if codes else {}
-    return {ERROR: _ERROR, **_ERROR_PARTS, **named, **unions}
+    error = _ERROR
+    if documents:  # calls that write
+        effect = {**schema_ref("Effect"), "description": "What the write would do (428 only)."}
+        error = {**_ERROR, "properties": {**_ERROR["properties"], "effect": effect}}
+    return {ERROR: error, **_ERROR_PARTS, **named, **unions}
 
 
 def _union(name: str, result: ResultObject, documents: Iterable[str]) -> JsonSchema:
@@ -291,7 +298,8 @@ PARAMETERS: Mapping[str, JsonSchema] = {
     "IfEffect": {
         "name": "If-Effect",
         "in": "header",
-        "description": "The `digest` of the effect of a dry run; 412 if the effect is another one.",
+        "description": "The `digest` of the effect of a dry run or of a 428; 412, or 428 where the "
+        "token requires it, if the effect is another one.",
         "schema": {"type": "string", "pattern": "^[!-~]{1,255}$"},
     },
     "Range": {

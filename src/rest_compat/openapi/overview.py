@@ -70,7 +70,8 @@ With `Prefer: dry-run` a write is checked and described, and nothing is written:
 the members of the real one, `dryRun: true` and `effect`. Where the real call answers with 204, the
 dry run answers with 200.
 Send `effect.digest` as `If-Effect` with the real call: it is refused with 412 `EFFECT_CHANGED` when
-it would do anything else.
+it would do anything else. A token with the setting `writes: effect` writes only so: without the
+right digest its writes are 428 `EFFECT_REQUIRED`, with the `effect` in the body.
 
 ## Times, ids, versions
 

@@ -27,6 +27,14 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Access tokens.", no_args_is_help=True)
 Id = Annotated[int, typer.Argument(help="The token's id.")]
 
+Writes = Annotated[
+    str | None,
+    option(
+        "direct, or effect: a write runs only with the digest of its effect.",
+        "policy.vocabulary:WriteMode",
+    ),
+]
+
 _COLUMNS = {
     "id": "ID",
     "name": "NAME",
@@ -63,6 +71,7 @@ def create(  # noqa: PLR0913, PLR0917 - each is an option of the command
     settings: Annotated[
         str | None, typer.Option(help="Settings as JSON, @FILE, or - for standard input.")
     ] = None,
+    writes: Writes = None,
     as_json: AsJson = False,
 ) -> None:
     """Create a token. Its text is written to standard output, once."""
@@ -72,10 +81,7 @@ def create(  # noqa: PLR0913, PLR0917 - each is an option of the command
     from gateway.operations.validation import validated
 
     members = without_none(
-        name=name,
-        expiresAt=end_time(expires),
-        preset=preset,
-        settings=json_object("settings", settings),
+        name=name, expiresAt=end_time(expires), preset=preset, settings=_settings(settings, writes)
     )
 
     async def create_token(session: "AsyncSession") -> "MintedAccessToken":
@@ -156,6 +162,7 @@ def change(  # noqa: PLR0913, PLR0917 - each is an option of the command
         str | None,
         typer.Option(help="Settings to change, as --settings of create; null is the default."),
     ] = None,
+    writes: Writes = None,
     as_json: AsJson = False,
 ) -> None:
     """Change a token. The change takes effect at the next request."""
@@ -164,7 +171,7 @@ def change(  # noqa: PLR0913, PLR0917 - each is an option of the command
     from gateway.operations.validation import validated
 
     members = without_none(
-        name=name, resourceIds=resource or None, settings=json_object("settings", settings)
+        name=name, resourceIds=resource or None, settings=_settings(settings, writes)
     )
     if expires is not None:
         members["expiresAt"] = None if expires == "never" else end_time(expires)
@@ -242,6 +249,11 @@ def import_(
     imported = counted(len(names["imported"]), "token")
     sentence = f"{imported} imported, {len(names['present'])} there already."
     report(names, sentence, as_json=as_json)
+
+
+def _settings(stated: str | None, writes: str | None) -> dict[str, object]:
+    """Return the settings of `--settings` and `--writes`."""
+    return {**json_object("settings", stated), **without_none(writes=writes)}
 
 
 def _list_all(status: str | None) -> "list[ManagedAccessToken]":
