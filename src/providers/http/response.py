@@ -1,13 +1,14 @@
 """Responses of upstreams: whole, or with a body that is still arriving."""
 
 from collections.abc import AsyncIterator, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from providers.failures import Broken
 
 T = TypeVar("T")
+_MAX_COMMAS = 50_000  # of a body whose nulls are left out; some twenty milliseconds
 
 
 class Response(msgspec.Struct, frozen=True):
@@ -28,12 +29,40 @@ class Response(msgspec.Struct, frozen=True):
         Decode the JSON body to *shape* (a msgspec Struct, ``dict[str, object]``, …).
 
         Raises:
-            Broken: The body is not JSON in UTF-8, is nested too deep, or has another shape.
+            Broken: As `decode_json`.
         """
-        try:
-            return msgspec.json.decode(self.body, type=shape)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return decode_json(self.body, shape)
+
+
+def decode_json(body: bytes | msgspec.Raw, shape: type[T]) -> T:
+    """
+    Decode JSON to *shape*; where a null does not fit, nulls are members and items that are absent.
+
+    Members of the body itself, such as the list of a page, must fit as they are.
+
+    Raises:
+        Broken: The body is not JSON in UTF-8, is nested too deep, or has another shape.
+    """
+    try:
+        return msgspec.json.decode(body, type=shape)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        content = bytes(body)
+        if b"null" not in content or content.count(b",") > _MAX_COMMAS:
             raise Broken from None
+    try:
+        members = msgspec.json.decode(content, type=dict[str, Any])
+        present = {name: _without_nulls(value) for name, value in members.items()}
+        return msgspec.json.decode(msgspec.json.encode(present), type=shape)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise Broken from None
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_nulls(item) for name, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [_without_nulls(item) for item in value if item is not None]
+    return value
 
 
 class StreamedResponse(msgspec.Struct, frozen=True):

@@ -177,8 +177,8 @@ def classify(response: Response) -> ProviderFailure | None:
     if response.status == 503:  # an outage, also with Retry-After; its throttle is 429
         return Broken(failed=True)
     try:
-        envelope = msgspec.json.decode(response.body, type=Envelope)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        envelope = response.decode(Envelope)
+    except Broken:
         return None
     errors = graphql_errors(envelope, retry_after=response.headers.get("retry-after"))
     with_code = [error for error in errors if error.code]

@@ -13,8 +13,9 @@ from providers.connectors.boards.failures import (
     graphql_errors,
     main_failure,
 )
-from providers.failures import Broken, Locked, Throttled
+from providers.failures import Locked, Throttled
 from providers.http.client import READ_SECONDS, Upstream
+from providers.http.response import decode_json
 
 VERSION = "2026-10"  # without the header, the account's current version answers
 _HEADERS = {"api-version": VERSION}
@@ -99,7 +100,4 @@ def _has_result(data: msgspec.Raw) -> bool:
 
 
 def _decode(data: msgspec.Raw, shape: type[T]) -> T:
-    try:
-        return msgspec.json.decode(b"{}" if bytes(data) == b"null" else data, type=shape)
-    except (msgspec.DecodeError, RecursionError):
-        raise Broken from None
+    return decode_json(b"{}" if bytes(data) == b"null" else data, shape)

@@ -6,7 +6,7 @@ from types import MappingProxyType
 import msgspec
 
 from providers import failures
-from providers.http.response import Response
+from providers.http.response import Response, decode_json
 from providers.http.retry_after import named_wait
 
 _THROTTLED = frozenset(
@@ -63,9 +63,6 @@ class _Envelope(msgspec.Struct):
     error: ErrorBody
 
 
-_decode = msgspec.json.Decoder(_Envelope).decode
-
-
 def classify(response: Response) -> failures.ProviderFailure | None:
     """Turn a non-2xx response into a failure, None when its status says it all."""
     words = tuple(code_words(response.body))
@@ -109,7 +106,7 @@ def refused(code_words: Iterable[str], *, status: int) -> failures.Refused:
 def code_words(body: bytes) -> Iterator[str]:
     """Yield the code words of an error body, outermost first; none when there are none."""
     try:
-        error = _decode(body).error
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        error = decode_json(body, _Envelope).error
+    except failures.Broken:
         return
     yield from error.words()

@@ -7,6 +7,7 @@ import msgspec
 from providers.failures import (
     DENIED_BY_POLICY,
     NO_MAILBOX,
+    Broken,
     Conflicted,
     Inaccessible,
     Missing,
@@ -16,7 +17,7 @@ from providers.failures import (
     Stale,
     Throttled,
 )
-from providers.http.response import Response
+from providers.http.response import Response, decode_json
 from providers.http.retry_after import named_wait, seconds_until_midnight
 
 # docs/spec/upstream/errors-and-throttling.md#waiting-time
@@ -83,8 +84,8 @@ _API_IS_OFF = "cannot be used: the provider's API is switched off for the gatewa
 def _reason_and_message(body: bytes) -> tuple[str, str]:
     """Return the reason and the message of an error body; "" for what it does not contain."""
     try:
-        error = msgspec.json.decode(body, type=_Envelope).error
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        error = decode_json(body, _Envelope).error
+    except Broken:
         return "", ""
     reasons = (detail.reason for detail in (*error.errors, *error.details) if detail.reason)
     return next(reasons, error.status), error.message

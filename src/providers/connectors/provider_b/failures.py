@@ -4,6 +4,7 @@ import msgspec
 
 from providers.failures import (
     NO_MAILBOX,
+    Broken,
     Conflicted,
     Inaccessible,
     Missing,
@@ -13,7 +14,7 @@ from providers.failures import (
     Stale,
     Throttled,
 )
-from providers.http.response import Response
+from providers.http.response import Response, decode_json
 from providers.http.retry_after import named_wait
 
 _THROTTLED = frozenset({"ApplicationThrottled", "TooManyRequests", "activityLimitReached"})
@@ -63,6 +64,6 @@ def classify(response: Response) -> ProviderFailure | None:
 def code(body: bytes) -> str:
     """Return the code word of an error body, "" when there is none."""
     try:
-        return msgspec.json.decode(body, type=_Envelope).error.code
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return decode_json(body, _Envelope).error.code
+    except Broken:
         return ""

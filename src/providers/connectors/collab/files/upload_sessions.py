@@ -11,13 +11,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-import msgspec
-
 from providers import failures
 from providers.connectors.collab import response_types
 from providers.connectors.collab.connection_context import ConnectionContext
 from providers.http.client import deadline
-from providers.http.response import Response
+from providers.http.response import Response, decode_json
 from providers.http.retry_after import named_wait
 
 _SLICE_TIMEOUT_SECONDS = 120.0
@@ -131,8 +129,8 @@ class UploadSession:
 
 def _next_offset(response: Response) -> int | None:
     try:
-        session = msgspec.json.decode(response.body or b"{}", type=response_types.UploadSession)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        session = decode_json(response.body or b"{}", response_types.UploadSession)
+    except failures.Broken:
         return None
     first, *_ = session.next_expected_ranges or ("",)
     offset = first.partition("-")[0]

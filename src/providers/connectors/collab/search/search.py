@@ -15,6 +15,7 @@ from providers.connectors.collab.files.sites_and_libraries import SiteReader
 from providers.connectors.collab.lists.lists import to_list
 from providers.connectors.collab.search import keyword_query
 from providers.failures import Broken, Missing, ProviderFailure, Refused
+from providers.http.response import decode_json
 from providers.ports.collab import FileQuery, InvalidSearch, Page, SearchPage, SearchQuery
 from providers.records import collab as records
 from providers.timestamps import parse_utc
@@ -164,19 +165,19 @@ def _is_in_site(hit: records.SearchHit, site_id: str | None) -> bool:
 def _to_hit(hit: response_types.Hit) -> records.SearchHit | None:
     """Map a hit; None when upstream tells too little of it."""
     try:
-        kind = msgspec.json.decode(hit.resource, type=response_types.Kind)
+        kind = decode_json(hit.resource, response_types.Kind)
         match kind.odata_type.rpartition(".")[2]:
             case "driveItem":
-                return _file_hit(hit, msgspec.json.decode(hit.resource, type=response_types.Item))
+                return _file_hit(hit, decode_json(hit.resource, response_types.Item))
             case "listItem":
-                item = msgspec.json.decode(hit.resource, type=response_types.ListItem)
+                item = decode_json(hit.resource, response_types.ListItem)
                 return _row_hit(hit, item)
             case "list":
-                site_list = msgspec.json.decode(hit.resource, type=response_types.SiteList)
+                site_list = decode_json(hit.resource, response_types.SiteList)
                 return _list_hit(hit, site_list)
             case "site":
-                return _site_hit(hit, msgspec.json.decode(hit.resource, type=response_types.Site))
-    except (msgspec.DecodeError, UnicodeDecodeError, ProviderFailure):
+                return _site_hit(hit, decode_json(hit.resource, response_types.Site))
+    except ProviderFailure:
         return None
     return None
 

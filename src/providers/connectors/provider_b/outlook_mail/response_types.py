@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeVar, cast
 import msgspec
 
 from providers.failures import Broken
-from providers.http.response import Response
+from providers.http.response import Response, decode_json
 from providers.odata import CamelStruct, with_members
 from providers.records.base import from_epoch_ms, to_epoch_ms, truncate_to_ms
 from providers.records.mail import Attachment as AttachmentRecord
@@ -179,10 +179,7 @@ def _convert(decoded: dict[str, Any], shape: type[T]) -> T:
         for file in files if isinstance(files, list) else ():
             if isinstance(file, dict) and file.get("name") is None:
                 file["name"] = ""
-    try:
-        return msgspec.convert(decoded, shape)
-    except msgspec.ValidationError:
-        raise Broken from None
+    return decode_json(msgspec.json.encode(decoded), shape)
 
 
 def _normalize_times(messages: Iterable[Message]) -> None:
