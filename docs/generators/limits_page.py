@@ -167,7 +167,7 @@ def _times() -> Sequence[Limit]:
         Limit("link to an attachment", f"{attachment_links.LIFETIME_MS // 60_000} minutes"),
         Limit("consent of a person", f"{oauth_flow.CONSENT_LIFETIME_MS // 60_000} minutes"),
         Limit("old text of a rotated token", f"{tokens.MAX_GRACE_SECONDS // 3600} hours at most"),
-        Limit("wait for the next bytes of an upload", f"{upload_bodies.IDLE_SECONDS:g} seconds"),
+        Limit("wait for the next bytes of an upload", f"{body.IDLE_SECONDS:g} seconds"),
         Limit("read of a provider, retries included", f"{upstream.READ_SECONDS:g} seconds"),
         Limit("write to a provider", f"{upstream.WRITE_SECONDS:g} seconds"),
         Limit("download", f"{upstream.STREAM_SECONDS:g} seconds"),

@@ -1,5 +1,5 @@
 """
-Reads JSON bodies: bounded in size and time, strictly parsed.
+Request bodies: their deadlines, and JSON bodies, bounded in size and strictly parsed.
 
 Whatever the `Content-Type`, the body is UTF-8 JSON (docs/spec/requests.md#json-bodies). Values that
 standard parsers accept and later code trips over are refused here: NaN, lone surrogates, NUL,
@@ -8,11 +8,12 @@ values is refused before any of them is made.
 """
 
 import asyncio
-from collections.abc import Sequence
+import math
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import orjson
-from starlette.types import Receive
+from starlette.types import Message, Receive
 
 from policy.vocabulary import Code, sentence_about
 from rest_compat.errors import WHOLE_BODY, problem
@@ -21,11 +22,63 @@ from rest_compat.ports import Problem
 MAX_BODY = 4 * 1024 * 1024  # bytes of any JSON body; docs/spec/limits.md#sizes
 MAX_VALUES = 20_000  # in one body; docs/spec/limits.md#sizes
 MAX_DEPTH = 64  # containers within containers; docs/spec/limits.md#sizes
-READ_SECONDS = 15.0  # for the whole body; docs/spec/reliability.md#slow-bodies
+# docs/spec/limits.md#deadlines-of-a-request
+READ_SECONDS = 15.0  # for the whole of a body that is not an upload
+IDLE_SECONDS = 10.0  # without content of an upload
+GRACE_SECONDS = 10.0  # of an upload, before its rate counts
+UPLOAD_RATE = 32 * 1024  # bytes of content in a second
 
 
 class ClientGone(Exception):
     """The client hung up before its request was complete; no response can be sent."""
+
+
+class PacedBody:
+    """
+    ASGI's `receive` of one request, with the deadlines of its body.
+
+    Only that time counts in which the application waits for the client.
+    """
+
+    __slots__ = ("_ended", "_is_upload", "_receive", "_size", "_waited")
+
+    def __init__(self, receive: Receive, *, is_upload: bool) -> None:
+        self._receive = receive
+        self._is_upload = is_upload
+        self._size = 0  # bytes that arrived
+        self._waited = 0.0  # seconds
+        self._ended = False
+
+    async def __call__(self) -> Message:
+        """
+        Receive the next message.
+
+        Raises:
+            Problem: 408: the body did not arrive in time. Later calls raise it at once.
+        """
+        if self._ended:
+            return await self._receive()
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        try:
+            async with asyncio.timeout(self._seconds_left()):
+                message = await self._receive()
+        except TimeoutError:
+            self._waited = math.inf
+            raise problem(
+                Code.REQUEST_TIMEOUT, "The request body did not arrive in time.", status=408
+            ) from None
+        self._waited += loop.time() - began
+        self._size += len(message.get("body", b""))
+        self._ended = not message.get("more_body", False)
+        return message
+
+    def _seconds_left(self) -> float:
+        """Return how long the next message may take; 0 or less: it is late unless it is here."""
+        if not self._is_upload:
+            return READ_SECONDS - self._waited
+        slowest = max(GRACE_SECONDS, self._size / UPLOAD_RATE)
+        return min(IDLE_SECONDS, slowest - self._waited)
 
 
 async def read_body(receive: Receive, *, declared: str | None, limit: int = MAX_BODY) -> bytes:
@@ -33,35 +86,37 @@ async def read_body(receive: Receive, *, declared: str | None, limit: int = MAX_
     Read the whole body; *declared* is the `Content-Length`, if any.
 
     Raises:
-        Problem: 413 as soon as more than *limit* bytes are declared or counted; 408 when the
-            body is not complete in time.
+        Problem: 413 as soon as more than *limit* bytes are declared or counted; as *receive*.
         ClientGone: The client hung up.
     """
     if declared is not None and declared.isdecimal() and int(declared[:20]) > limit:
         raise _too_large(limit)
-    try:
-        async with asyncio.timeout(READ_SECONDS):
-            return await _gather(receive, limit)
-    except TimeoutError:
-        raise problem(
-            Code.REQUEST_TIMEOUT, "The request body did not arrive in time.", status=408
-        ) from None
-
-
-async def _gather(receive: Receive, limit: int) -> bytes:
     chunks: list[bytes] = []
     size = 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ClientGone
-        chunk: bytes = message.get("body", b"")
+    async for chunk in receive_chunks(receive):
         size += len(chunk)
         if size > limit:
             raise _too_large(limit)
         chunks.append(chunk)
-        if not message.get("more_body", False):
-            return b"".join(chunks)
+    return b"".join(chunks)
+
+
+async def receive_chunks(receive: Receive) -> AsyncIterator[bytes]:
+    """
+    Yield the body as it arrives; no chunk is empty.
+
+    Raises:
+        Problem: As *receive*.
+        ClientGone: The client hung up.
+    """
+    more = True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientGone
+        more = message.get("more_body", False)
+        if chunk := message.get("body", b""):
+            yield chunk
 
 
 def _too_large(limit: int) -> Problem:

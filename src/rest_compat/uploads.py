@@ -1,19 +1,15 @@
 """
 Upload bodies: raw bytes or the one file of a form, passed on as they arrive, never held as a whole.
 
-Reading is bounded: 104,857,600 bytes, declared or counted, and ten seconds without a byte
-(docs/spec/collab.md#upload, docs/spec/reliability.md#slow-bodies).
+Reading is bounded: 104,857,600 bytes, declared or counted (docs/spec/collab.md#upload).
 """
 
-import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
-from starlette.types import Receive
-
 from policy.vocabulary import Code
-from rest_compat.body import ClientGone
+from rest_compat.body import ClientGone, receive_chunks
 from rest_compat.errors import problem
 from rest_compat.ledger import KEY_HEADER
 from rest_compat.multipart import FORM, MAX_ENVELOPE, FormFile, invalid_form
@@ -22,7 +18,6 @@ from rest_compat.request import RestRequest
 
 MAX_UPLOAD = 104_857_600  # bytes, inclusive; docs/spec/limits.md#sizes
 FILE_NAME = "fileName"  # the parameter that the part of a form may fill
-IDLE_SECONDS = 10.0  # without a byte; docs/spec/reliability.md#slow-bodies
 
 
 class StreamedBody:
@@ -119,7 +114,7 @@ class UploadReader:
         size = int(declared[:20]) if declared is not None and declared.isdecimal() else None
         if size is not None and size > MAX_UPLOAD + (MAX_ENVELOPE if is_envelope else 0):
             raise too_large()
-        source = _receive_chunks(request.receive)
+        source = receive_chunks(request.receive)
         mime_type = request.header("content-type")
         parameters: dict[str, str] = {}
         if is_envelope:
@@ -137,30 +132,6 @@ class UploadReader:
             # Only a call with a key can be retried, so only its bytes need a digest.
             has_digest=request.header(KEY_HEADER) is not None,
         )
-
-
-async def _receive_chunks(receive: Receive) -> AsyncIterator[bytes]:
-    """
-    Yield the body as it arrives; no chunk is empty.
-
-    Raises:
-        Problem: 408, nothing came in time.
-        ClientGone: The client hung up.
-    """
-    more = True
-    while more:
-        try:
-            async with asyncio.timeout(IDLE_SECONDS):
-                message = await receive()
-        except TimeoutError:
-            raise problem(
-                Code.REQUEST_TIMEOUT, "The request body did not arrive in time.", status=408
-            ) from None
-        if message["type"] == "http.disconnect":
-            raise ClientGone
-        more = message.get("more_body", False)
-        if chunk := message.get("body", b""):
-            yield chunk
 
 
 def too_large() -> Problem:

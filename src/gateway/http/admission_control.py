@@ -9,6 +9,7 @@ for the processor. See docs/adr/0033-fair-admission-by-caller.md and docs/spec/l
 """
 
 import asyncio
+import contextlib
 import time
 from collections import OrderedDict, deque
 from collections.abc import Hashable
@@ -16,10 +17,10 @@ from typing import Protocol
 
 from starlette.types import Message, Receive, Scope
 
-from rest_compat.body import MAX_BODY
-from rest_compat.multipart import MAX_ENVELOPE
+from rest_compat.body import PacedBody
+from rest_compat.ports import Problem
+from rest_compat.readers import MAX_SHORT_BODY
 from rest_compat.table import ENDPOINTS
-from rest_compat.uploads import MAX_UPLOAD
 
 LIMITED_PATHS = ("/api/", "/internal/", "/graphql")  # not pages, health and the sandbox
 CALLERS = 10  # by which slots and queue places are divided; by all callers if there are more
@@ -33,7 +34,6 @@ MAX_REFUSAL_SECONDS = 5.0
 REFUSALS_PER_SECOND = 250
 BODILESS_METHODS = frozenset({"GET", "HEAD"})
 BUFFERED_BYTES = 64 * 1024  # of a body that are awaited before admission; the rest streams
-BUFFER_SECONDS = 15.0  # the time a JSON body may take
 _UPLOAD_PATHS = tuple(endpoint.path for endpoint in ENDPOINTS if endpoint.body == "upload")
 
 
@@ -220,39 +220,36 @@ async def buffer_body(scope: Scope, receive: Receive) -> Receive:
     """
     Wait for the body, or its first 64 KB, and return a `receive` that replays it.
 
-    A body that does not arrive in time raises TimeoutError where it is read. A body whose announced
-    length is too large is not awaited: it is refused without being read.
+    A body that does not arrive in time is refused where it is read: *receive* raises again. A body
+    announced as longer than most may be is not awaited, since it may have to be refused unread.
     """
-    if scope["method"] in BODILESS_METHODS or _too_long(scope):
+    if _is_long(scope):
         return receive
     messages: deque[Message] = deque()
-    late = False
-    try:
-        async with asyncio.timeout(BUFFER_SECONDS):
-            size, more = 0, True
-            while more and size < BUFFERED_BYTES:
-                message = await receive()
-                messages.append(message)
-                size += len(message.get("body", b""))
-                more = message.get("more_body", False)
-    except TimeoutError:
-        late = True
+    with contextlib.suppress(Problem):
+        size, more = 0, True
+        while more and size < BUFFERED_BYTES:
+            message = await receive()
+            messages.append(message)
+            size += len(message.get("body", b""))
+            more = message.get("more_body", False)
 
     async def replay() -> Message:
-        if messages:
-            return messages.popleft()
-        if late:
-            raise TimeoutError
-        return await receive()
+        return messages.popleft() if messages else await receive()
 
     return replay
 
 
-def _too_long(scope: Scope) -> bool:
-    """Return whether the announced length exceeds the limit of the path."""
-    is_upload = scope["path"].endswith(_UPLOAD_PATHS)  # below `/internal` too
-    limit = MAX_UPLOAD + MAX_ENVELOPE if is_upload else MAX_BODY
+def _is_long(scope: Scope) -> bool:
+    """Return whether more is announced than most calls take."""
     return any(
-        name == b"content-length" and value.isdigit() and int(value[:20]) > limit
+        name == b"content-length" and value.isdigit() and int(value[:20]) > MAX_SHORT_BODY
         for name, value in scope["headers"]
     )
+
+
+def paced_body(scope: Scope, receive: Receive) -> PacedBody:
+    """Return *receive* with the deadlines of the path."""
+    path = scope["path"]
+    is_upload = path.endswith(_UPLOAD_PATHS) or not path.startswith(LIMITED_PATHS)
+    return PacedBody(receive, is_upload=is_upload)

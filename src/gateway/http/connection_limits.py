@@ -18,9 +18,6 @@ from gateway.http import client_addresses
 from gateway.http.client_addresses import Network
 
 HEAD_SECONDS = 5.0  # for the whole head of a request, or the first byte of a connection
-BODY_IDLE_SECONDS = 10.0  # without a byte of the body
-BODY_GRACE_SECONDS = 10.0  # before the rate of the body counts
-BODY_RATE = 32 * 1024  # bytes in a second
 STALL_SECONDS = 30.0  # without reading a pending response
 DRAIN_IDLE_SECONDS = 5.0  # without a byte, while the rest of a body is discarded
 DRAIN_SECONDS = 30.0  # for discarding all of it
@@ -53,7 +50,6 @@ class Connection(Protocol):
         client: Address and port of the peer.
         since: When the phase began.
         last: When the last bytes of the phase arrived.
-        paused_seconds: How long the process did not read the body.
         received: Bytes of the phase.
     """
 
@@ -61,7 +57,6 @@ class Connection(Protocol):
     phase: ConnectionPhase
     since: float
     last: float
-    paused_seconds: float
     received: int
 
     def is_answered(self) -> bool:
@@ -120,7 +115,7 @@ class ConnectionTable:
     def watch(self, connection: Connection) -> None:
         """Check *connection* from now on: a phase of it begins."""
         connection.since = connection.last = self._loop.time()
-        connection.paused_seconds, connection.received = 0.0, 0
+        connection.received = 0
         self._watched[connection] = None
         if self._timer is None:
             self._timer = self._loop.call_later(TICK, self._check)
@@ -162,7 +157,10 @@ class ConnectionTable:
 
     def _is_late(self, connection: Connection, now: float) -> bool:
         if connection.phase is ConnectionPhase.BODY:
-            return self._is_late_with_body(connection, now)
+            if connection.is_answered():
+                connection.phase = ConnectionPhase.DRAINING
+                connection.since = connection.last = now
+            return False  # before its response, the application limits its body
         if connection.phase is ConnectionPhase.HEAD and not connection.is_answered():
             connection.since = now  # an earlier request still waits for its response
         if connection.phase is ConnectionPhase.DRAINING:
@@ -171,20 +169,6 @@ class ConnectionTable:
             silent, total = now - connection.last, now - connection.since
             return silent >= DRAIN_IDLE_SECONDS or total >= DRAIN_SECONDS
         return now - connection.since >= HEAD_SECONDS
-
-    def _is_late_with_body(self, connection: Connection, now: float) -> bool:
-        if connection.is_answered():
-            connection.phase = ConnectionPhase.DRAINING
-            connection.since = connection.last = now
-            return False
-        if connection.is_paused():
-            connection.paused_seconds += TICK
-            connection.last = now
-            return False
-        if now - connection.last >= BODY_IDLE_SECONDS:
-            return True
-        sending = now - connection.since - connection.paused_seconds
-        return sending >= BODY_GRACE_SECONDS and connection.received < BODY_RATE * sending
 
 
 _tables: WeakKeyDictionary[object, ConnectionTable] = WeakKeyDictionary()

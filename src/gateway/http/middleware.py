@@ -23,6 +23,7 @@ from gateway.http.admission_control import (
     LIMITED_PATHS,
     AdmissionControl,
     buffer_body,
+    paced_body,
 )
 from gateway.http.caller_keys import CallerKeys
 from gateway.http.health import PROBES
@@ -187,8 +188,10 @@ class CommonMiddleware:
     ) -> None:
         """Serve the request when it is its caller's turn, or refuse it."""
         limited = scope["path"].startswith(LIMITED_PATHS)
-        if limited and scope["method"] not in BODILESS_METHODS:
-            receive = await buffer_body(scope, receive)
+        if scope["method"] not in BODILESS_METHODS:
+            receive = paced_body(scope, receive)
+            if limited:
+                receive = await buffer_body(scope, receive)
         key = self._callers.key_of(scope) if limited else self._callers.page_key_of(scope)
         slot = await self._admission.acquire(key, limited=limited)
         if slot is None:

@@ -1,10 +1,9 @@
 """
-uvicorn's HTTP/1.1 protocol with deadlines and size limits for requests.
+uvicorn's HTTP/1.1 protocol with a deadline and size limits for heads.
 
-A head may take 5 seconds, 32 KB and 100 lines, and a body must keep a minimum rate; a request that
-is late is answered 408, and its connection ends. Trailers are dropped. See
-docs/spec/reliability.md#slow-heads, docs/spec/requests.md#http and
-docs/adr/0018-connection-guard.md.
+A head may take 5 seconds, 32 KB and 100 lines; one that is late is answered 408, and its connection
+ends. Trailers are dropped. See docs/spec/reliability.md#slow-heads, docs/spec/requests.md#http and
+docs/adr/0018-connection-guard.md; bodies have the deadlines of `rest_compat.body`.
 """
 
 import asyncio
@@ -46,7 +45,7 @@ class GuardedProtocol(HttpToolsProtocol):
         super().__init__(config, server_state, app_state, _loop)
         self._connections = connection_table_of(server_state, self.app, self.loop)
         self.phase = ConnectionPhase.IDLE
-        self.since = self.last = self.paused_seconds = 0.0
+        self.since = self.last = 0.0
         self.received = 0
         self._chunk = 0  # bytes of the piece that is parsed
         self._content = 0  # bytes of them that are content of the body
@@ -133,14 +132,12 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def _handle_partial_body(self) -> None:
         """
-        Count content alone as progress, and limit chunk lines and an unfinished trailer.
+        Limit chunk lines and an unfinished trailer.
 
         Each chunk costs a call, so many tiny ones are refused: their lines may exceed half of the
         content by no more than a head.
         """
-        self.received += self._content
-        if self._content or self._begun or self.phase is ConnectionPhase.DRAINING:
-            self.last = self.loop.time()
+        self.last = self.loop.time()
         lines = self._chunk - self._content - self._content // 2
         self._framing = 0 if self._begun else max(0, self._framing + lines)
         if self._framing > MAX_HEAD:
@@ -298,9 +295,7 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def time_out(self) -> None:
         """End the connection; answer 408 if a request has begun and was not answered."""
-        if self.phase is ConnectionPhase.BODY:
-            self._refuse(408, Code.REQUEST_TIMEOUT, "The request body did not arrive in time.")
-        elif self.phase is ConnectionPhase.HEAD:
+        if self.phase is ConnectionPhase.HEAD:
             self._refuse(408, Code.REQUEST_TIMEOUT, "The request did not arrive in time.")
         else:
             self.drop()
