@@ -77,7 +77,8 @@ def _wrapped(uid, lines):
 def _recurrence(recurrence):
     if recurrence is None:
         return []
-    lines = [f"RRULE:{rule}" for rule in recurrence.rules]
+    # Radicale refuses an object with RSCALE, and Xandikos fails for the calendar that has one.
+    lines = [f"RRULE:{rule.removeprefix('RSCALE=GREGORIAN;')}" for rule in recurrence.rules]
     lines += [_time("RDATE", start) for start in recurrence.added]
     return lines + [_time("EXDATE", start) for start in recurrence.dropped]
 
@@ -93,7 +94,7 @@ def _time(name, time: EventTime):
 def _person(name, person):
     params = f";PARTSTAT={_STATES[person.response]}" if name == "ATTENDEE" else ""
     if person.name:
-        params += f';CN="{person.name}"'
+        params += f';CN="{_parameter(person.name)}"'
     if person.is_resource:
         params += ";CUTYPE=ROOM"
     return f"{name}{params}:mailto:{person.email}"
@@ -105,6 +106,13 @@ _STATES = {
     "tentative": "TENTATIVE",
     "needsAction": "NEEDS-ACTION",
 }
+
+
+def _parameter(text):
+    """RFC 6868, section 3.1."""
+    for character, code in (("^", "^^"), ("\n", "^n"), ('"', "^'")):
+        text = text.replace(character, code)
+    return text
 
 
 def _escaped(text):

@@ -62,17 +62,15 @@ def _types(shape: GraphQLSchema, _owner: str) -> Collection[str]:
 
 
 _NAME, _OWNER = r"'(?P<name>\w+)'", r"'(?P<owner>[\w.]+)'"
+_MEMBER = f"Expected value of type {_OWNER} not to include unknown field {_NAME}"
 # How the messages of the library's rules begin, and where the names come from that may be meant.
 # The message about a member of an input ends with the whole value; a suggestion takes its place.
 _NAMES: Mapping[re.Pattern[str], Names] = MappingProxyType(
     {
-        re.compile(pattern): names
-        for pattern, names in (
-            (f"Cannot query field {_NAME} on type {_OWNER}", _fields),
-            (f"Expected value of type {_OWNER} not to include unknown field {_NAME}", _fields),
-            (f"Unknown argument {_NAME} on field {_OWNER}", _arguments),
-            (f"Value {_NAME} does not exist in {_OWNER} enum", _values),
-            (f"Unknown type {_NAME}(?P<owner>)", _types),
-        )
+        re.compile(f"Cannot query field {_NAME} on type {_OWNER}"): _fields,
+        re.compile(_MEMBER): _fields,
+        re.compile(f"Unknown argument {_NAME} on field {_OWNER}"): _arguments,
+        re.compile(f"Value {_NAME} does not exist in {_OWNER} enum"): _values,
+        re.compile(f"Unknown type {_NAME}(?P<owner>)"): _types,
     }
 )

@@ -41,6 +41,12 @@ DIFFERENCES = {
     "test_a_deleted_event_is_reported_as_upstream_reports_it": "a deleted event is gone",
 }
 
+BY_SERVER = {
+    "radicale": {
+        "test_nothing_else_is_listed_and_people_links_and_places_are_right": "it cuts CONFERENCE"
+    }
+}
+
 
 def run(server, folder, *paths, **variables):
     """Run tests with the calendars on a server; return the names of those that passed and not."""
@@ -52,7 +58,10 @@ def run(server, folder, *paths, **variables):
 def test_the_suite_passes_but_for_the_differences(server, tmp_path):
     passed, failed = run(server, tmp_path, "tests/rest_compat/calendar")
 
-    assert {name.partition("[")[0] for name in failed} == set(DIFFERENCES)
+    assert {name.partition("[")[0] for name in failed} == {
+        *DIFFERENCES,
+        *BY_SERVER.get(server.name, ()),
+    }
     assert len(passed) > 4 * len(failed)
 
 
