@@ -5,6 +5,7 @@ Each test takes `account`, an empty `mailworld.Account` of the provider in quest
 """
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -828,6 +829,50 @@ async def test_a_lost_creation_sends_nothing(account, monkeypatch):
 
     assert caught.value.sent is False
     assert account.stored() == []
+
+
+async def test_a_draft_whose_response_was_lost_is_found_and_sent(account):
+    account.fault(kind="lostAnswer", count=1, match="", method="POST")
+    row = Row()
+
+    await account.port.send(draft(row.attempt()))
+
+    assert [mail.folder for mail in account.stored()] == ["sent"]
+    assert len(row.stored) == 1
+
+
+async def test_a_retry_deletes_the_drafts_of_earlier_attempts_and_no_others(account, monkeypatch):
+    monkeypatch.setattr(delivery, "LOOKUP_DELAYS_SECONDS", (0, 0))
+    account.fault(kind="lostAnswer", count=1, match="", method="POST")
+    account.fault(kind="503", method="GET")  # of every look-up
+    with pytest.raises(Unreachable):
+        await account.port.send(draft(Row().attempt()))
+    account.upstream.faults.clear()
+    row = Row()
+    row.failure = OSError()
+    with pytest.raises(OSError):  # the process died before its commit
+        await account.port.send(draft(row.attempt("one.2@gw.example")))
+    with pytest.raises(OSError):
+        await account.port.send(draft(row.attempt("other.1@gw.example"), subject="Another"))
+    assert len(account.stored(folder="drafts")) == 3
+
+    row.failure = None
+    earlier = ("one.1@gw.example", "one.2@gw.example")
+    await account.port.send(
+        draft(replace(row.attempt("one.3@gw.example", maybe_sent=True), earlier_ids=earlier))
+    )
+
+    assert len(account.stored(folder="sent")) == 1
+    assert [b"Another" in mail.raw for mail in account.stored(folder="drafts")] == [True]
+
+
+async def test_a_retry_sends_although_no_draft_can_be_looked_up(account):
+    account.fault(kind="503", method="GET")
+    attempt = replace(Row().attempt("one.2@gw.example"), earlier_ids=("one.1@gw.example",))
+
+    await account.port.send(draft(attempt))
+
+    assert [mail.folder for mail in account.stored()] == ["sent"]
 
 
 async def test_a_failed_send_is_not_repeated_and_may_be_retried(account, monkeypatch):

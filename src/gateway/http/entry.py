@@ -48,6 +48,7 @@ from rest_compat import ports
 from rest_compat.ledger import Attempt, Ledger
 
 MANAGEMENT_COST: Mapping[str, int] = MappingProxyType({MANAGEMENT: 1})
+EARLIER_ATTEMPTS = 3  # whose drafts an attempt looks for; each one looks for those before it
 
 
 class AdmittedRequest(msgspec.Struct, frozen=True):
@@ -161,14 +162,16 @@ class RequestEntry:
         self, admitted: ports.AdmittedRequest, attempt: Attempt, ledger: Ledger
     ) -> Iterator[None]:
         """Give the context what the attempt may send, and fence what it writes upstream."""
-        # A draft to be held is looked up by the name that an earlier attempt gave it.
-        number = "" if admitted.context.caller.holds_mail else f":{attempt.number}"
-        own = f"{admitted.token_id}:{attempt.seed}{number}"
-        digest = hashlib.sha256(own.encode()).digest()[:20]
-        name = base64.b32encode(digest).decode().lower()
+        seed = f"{admitted.token_id}:{attempt.seed}"
+        earlier = range(max(1, attempt.number - EARLIER_ATTEMPTS), attempt.number)
+        names = [_message_id(f"{seed}:{number}") for number in (*earlier, attempt.number)]
+        if admitted.context.caller.holds_mail:
+            # A draft to be held is looked up by the name that an earlier attempt gave it.
+            names = [_message_id(seed)]
         fence = AttemptFence(attempt, ledger)
         admitted.context.delivery = SendAttempt(
-            message_id=name,
+            message_id=names[-1],
+            earlier_ids=tuple(names[:-1]),
             maybe_sent=attempt.maybe_sent,
             draft_id=attempt.draft,
             store_draft=fence.store_draft,
@@ -372,6 +375,12 @@ class RequestEntry:
 def _note(refusal: Refusal, state: RequestState) -> None:
     """Keep the refusal of a request, which gets no record, for the log line."""
     state.refusal = errors.denial(refusal, surface=None)
+
+
+def _message_id(seed: str) -> str:
+    """Return the local part of a Message-ID that nobody can guess without *seed*."""
+    digest = hashlib.sha256(seed.encode()).digest()[:20]
+    return base64.b32encode(digest).decode().lower()
 
 
 def _entry_point(scope: Scope, mount: str) -> EntryPoint:

@@ -343,6 +343,9 @@ def _bound(attempt: mail.SendAttempt, info: ConnectionInfo) -> mail.SendAttempt:
     return dataclasses.replace(
         attempt,
         message_id=delivery.full_message_id(attempt.message_id, info.account_email),
+        earlier_ids=tuple(
+            delivery.full_message_id(earlier, info.account_email) for earlier in attempt.earlier_ids
+        ),
         draft_id=attempt.draft_id and attempt.draft_id.partition(":")[2],
         store_draft=attempt.store_draft and store_draft,
     )

@@ -121,6 +121,8 @@ class SendAttempt:
         message_id: Message-ID of a new draft, without angle brackets; another one in each attempt,
             but the same one in all when *hold* is set. Without a domain until `MergedMailbox` adds
             that of the sending account.
+        earlier_ids: Message-IDs of the attempts before this one, when they differ. While `draft_id`
+            is None, none of their drafts was sent or will be: what they left is deleted.
         hold: Whether the draft is left for a person to send: docs/spec/email.md#draft-mode.
         maybe_sent: Whether an earlier attempt may have reached the provider.
         draft_id: The draft that an earlier attempt stored; None: there is none, and what an earlier
@@ -133,6 +135,7 @@ class SendAttempt:
     """
 
     message_id: str
+    earlier_ids: tuple[str, ...] = ()
     hold: bool = False
     maybe_sent: bool = False
     draft_id: str | None = None

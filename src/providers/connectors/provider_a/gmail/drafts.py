@@ -8,7 +8,8 @@ can be looked up.
 """
 
 from base64 import urlsafe_b64encode
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from functools import partial
 
 from providers.connectors.provider_a.gmail import draft_uploads
@@ -30,6 +31,7 @@ from providers.http.client import Upstream
 from providers.ids import is_provider_a_id
 from providers.mail import compose, delivery
 from providers.mail.compose import OutgoingMessage, SerializedMessage
+from providers.outcomes import may_have_happened
 from providers.ports.mail import CREATING, WITHDRAWN, SendAttempt
 from providers.records import mail as mail_records
 from providers.write_previews import current_preview
@@ -65,7 +67,7 @@ class DraftSender:
             TakenOver: Another attempt has begun, and makes the draft.
             ProviderFailure: There is no draft yet.
         """
-        find = partial(self._find, attempt.message_id)
+        find = partial(self._find_one, attempt.message_id)
         if attempt.draft_id == WITHDRAWN:
             raise OutcomeUnknown
         if attempt.draft_id not in {None, CREATING}:
@@ -96,12 +98,17 @@ class DraftSender:
             return held_message(None)
         return held_message(response.decode(DraftReference).message)
 
-    async def _find(self, message_id: str) -> DraftReference | None:
+    async def _find_one(self, message_id: str) -> DraftReference | None:
         """Return the draft with a Message-ID; None without one."""
-        params = (("q", f"rfc822msgid:{message_id}"), ("fields", f"drafts({_DRAFT_FIELDS})"))
+        return next(iter(await self._find(message_id)), None)
+
+    async def _find(self, *message_ids: str) -> Sequence[DraftReference]:
+        """Return the drafts that have one of the Message-IDs."""
+        query = " OR ".join(f"rfc822msgid:{message_id}" for message_id in message_ids)
+        params = (("q", query), ("fields", f"drafts({_DRAFT_FIELDS})"))
         response = await self._upstream.call("GET", *DRAFTS, params=params)
         drafts = response.decode(DraftPage).drafts
-        return next((draft for draft in drafts if is_provider_a_id(draft.id)), None)
+        return [draft for draft in drafts if is_provider_a_id(draft.id)]
 
     async def _send_once(self, attempt: SendAttempt, write: Compose) -> mail_records.SentMessage:
         """
@@ -121,22 +128,38 @@ class DraftSender:
             return _WITHOUT_IDS
         if attempt.draft_id is not None and current_preview() is not None:
             await write()  # it describes the message
+        draft = attempt.draft_id or await self._create(attempt, write)
         try:
             with delivery.time_for_look_ups():
-                draft = attempt.draft_id or await self._create(attempt, write)
                 return await self._send(draft)
         except _Unsent as problem:
             return await self._settle(draft, attempt, problem.failure)
 
     async def _create(self, attempt: SendAttempt, write: Compose) -> str:
-        """Create a draft and commit its id."""
-        message, thread_id = await write()
-        serialized = _serialize(message)
+        """Create a draft, or find it when the response was lost, and commit its id."""
+        with delivery.time_for_look_ups():
+            message, thread_id = await write()
+        draft = await self._post_or_find(_serialize(message), thread_id, attempt.message_id)
+        if attempt.earlier_ids:
+            with suppress(ProviderFailure):
+                for earlier in await self._find(*attempt.earlier_ids):
+                    await self._delete(earlier.id)
+        await delivery.commit_draft(attempt, draft.id, self._delete)
+        return draft.id
+
+    async def _post_or_find(
+        self, serialized: SerializedMessage, thread_id: str | None, message_id: str
+    ) -> DraftReference:
         try:
-            draft = (await self._post(serialized, thread_id)).id
-        except ProviderFailure as failure:
-            raise delivery.not_sent(failure) from failure  # at worst a draft remains
-        await delivery.commit_draft(attempt, draft, self._delete)
+            with delivery.time_for_look_ups():
+                return await self._post(serialized, thread_id)
+        except ProviderFailure as problem:
+            failure = without_frames(problem)
+        draft = None
+        if may_have_happened(failure):
+            draft = await delivery.poll(partial(self._find_one, message_id))
+        if draft is None:
+            raise delivery.not_sent(failure)  # a retry deletes what may be left
         return draft
 
     async def _post(self, serialized: SerializedMessage, thread_id: str | None) -> DraftReference:

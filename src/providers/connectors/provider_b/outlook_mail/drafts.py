@@ -142,9 +142,9 @@ class DraftSender:
             failure = without_frames(problem)
         return await delivery.find_created(attempt, failure, find_draft)
 
-    async def _delete_unfinished(self, message_id: str) -> Message | None:
-        """Delete what an attempt that broke off has drafted; return it if the person sent it."""
-        for message in await self._find(message_id):
+    async def _delete_unfinished(self, *message_ids: str) -> Message | None:
+        """Delete what attempts that broke off have drafted; return what the person has sent."""
+        for message in await self._find(*message_ids):
             if not message.is_draft:
                 return message
             with suppress(Missing):
@@ -179,6 +179,9 @@ class DraftSender:
             if draft is None:
                 draft = await self._create_or_find(attempt.message_id, write)
                 await self._attach(draft, files)
+                if attempt.earlier_ids:
+                    with suppress(ProviderFailure):
+                        await self._delete_unfinished(*attempt.earlier_ids)
                 await delivery.commit_draft(attempt, draft, self.discard)
             try:
                 await self._call("POST", *MESSAGES, draft, "send")
@@ -278,12 +281,18 @@ class DraftSender:
 
     # -- calls
 
-    async def _find(self, message_id: str) -> list[Message]:
+    async def _find(self, *message_ids: str) -> list[Message]:
         response = await self._call(
             "GET",
             *MESSAGES,
             params=(
-                ("$filter", f"internetMessageId eq '<{message_id.replace(chr(39), chr(39) * 2)}>'"),
+                (
+                    "$filter",
+                    " or ".join(
+                        f"internetMessageId eq '<{message_id.replace(chr(39), chr(39) * 2)}>'"
+                        for message_id in message_ids
+                    ),
+                ),
                 _HELD,
                 ("$top", "5"),
             ),
