@@ -23,13 +23,13 @@ _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
     "\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]"
 )
-_INVISIBLE = re.compile(r"<(?:(script|style|head)\b|!--)", re.IGNORECASE)
+_INVISIBLE = re.compile(r"<(?:(script|style|head|title)\b|!--)", re.IGNORECASE)
 _CLOSING = MappingProxyType(
     {
         "--": re.compile("-->"),
         **{
             kind: re.compile(rf"</{kind}\s*>", re.IGNORECASE)
-            for kind in ("script", "style", "head")
+            for kind in ("script", "style", "head", "title")
         },
     }
 )
@@ -40,7 +40,7 @@ _BLOCKS = frozenset(
     """
     address article aside blockquote body br caption center dd details dialog dir div dl dt
     fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr html legend li main menu
-    nav ol option p pre section select summary table tbody textarea tfoot thead title tr ul
+    nav ol option p pre section select summary table tbody textarea tfoot thead tr ul
     """.split()  # noqa: SIM905 - one name a line fills the page
 )
 _CELLS = frozenset(("td", "th", "button", "img", "input"))

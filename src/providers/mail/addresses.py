@@ -32,6 +32,7 @@ _LITERAL = re.compile(r"\[[^\[\]\s]{0,100}\]")
 _UNTIL_SEPARATOR = re.compile(r"[^,;<]*")
 _ROUTE = re.compile(r"@[^:]*:")
 _WORDS = re.compile(r'"(?:[^"\\]|\\.)*"(?:@[^\s"]*)?|[^\s"]+|"')
+_BLANKS_AROUND_DOT = re.compile(r"[ \t]{1,5}\.[ \t]{1,5}")
 _FURTHER_BLANKS = ("  ", "\t", "\n", "\r")
 _BLANKS = re.compile(r"[ \t\r\n]+")  # other spaces are characters of a name
 _MAX_BARE = 2_000  # characters of an entry without brackets
@@ -242,7 +243,7 @@ def _bare_mailboxes(entry: _Entry) -> Iterator[Participant]:
     phrase = "".join(entry.phrase)
     if "@" not in phrase:
         return
-    phrase = _without_blanks_at_sign(phrase[:_MAX_BARE])
+    phrase = _without_blanks_at_signs(phrase[:_MAX_BARE])
     words = _WORDS.findall(phrase)
     # A quotation is the local part when @ follows it at once.
     places = [place for place, word in enumerate(words) if _is_address(word)]
@@ -264,8 +265,8 @@ def _address(text: str) -> str:
     address = text.strip()
     if "=?" in address and "@" not in address:
         address = decode_words(address).strip()
-    if address.endswith(")") and "(" in address:
-        address = address[: address.index("(")].strip()
+    if "(" in address and '"' not in address:
+        address = _without_comments(address).strip()
     if address[:7].lower() == "mailto:":
         address = address[7:]
     route = _ROUTE.match(address)
@@ -273,12 +274,22 @@ def _address(text: str) -> str:
         address = address[route.end() :]
     if len(address) > 1 and address[0] == address[-1] == "'":
         address = address[1:-1]
-    return _without_blanks_at_sign(address)
+    return _without_blanks_at_signs(address)
 
 
-def _without_blanks_at_sign(text: str) -> str:
-    """Remove the blanks around @, which obsolete addresses may have (RFC 5322, 4.4)."""
-    return "@".join(map(str.strip, text.split("@")))
+def _without_comments(address: str) -> str:
+    """Return an address without comments, which may stand around each of its words."""
+    ends = _ends_of_comments(address)
+    pieces, at = [], 0
+    while (start := address.find("(", at)) >= 0 and start in ends:
+        pieces.append(address[at:start])
+        at = ends[start] + 1
+    return "".join([*pieces, address[at:]])
+
+
+def _without_blanks_at_signs(text: str) -> str:
+    """Remove the blanks around @ and dots, which obsolete addresses may have (RFC 5322, 4.4)."""
+    return _BLANKS_AROUND_DOT.sub(".", "@".join(map(str.strip, text.split("@"))))
 
 
 def _comment(entry: _Entry) -> str:

@@ -54,9 +54,9 @@ _ISO_8601 = re.compile(
 )
 _FORMS = (_DAY_FIRST, _MONTH_FIRST, _YEAR_LAST, _ISO_8601)
 _OFFSET = re.compile(
-    r"\s*(?:[A-Z]{1,5}\s?)?([+-])(\d{1,2})(?::?(\d\d))?(?![\d:])", re.ASCII | re.IGNORECASE
+    r"\s*(?:[A-Z]{1,5}\s?)?([+-])(\d{1,2})(?::?(\d\d))?(?![\d:+-])", re.ASCII | re.IGNORECASE
 )
-_ZONE_NAME = re.compile(r"\s*([A-Z]{1,5})\b", re.ASCII | re.IGNORECASE)
+_ZONE_NAME = re.compile(r"\s*([A-Z]{1,5})\b(?![+-]\d)", re.ASCII | re.IGNORECASE)
 # Minutes; RFC 5322, 4.3, and names that have one meaning in mail. Letters of the military, whose
 # signs RFC 822 confused, say nothing.
 _ZONES = MappingProxyType(

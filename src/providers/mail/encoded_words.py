@@ -63,8 +63,15 @@ def _runs(text: str) -> Iterator[list[re.Match[str]]]:
 
 def _decode(run: list[re.Match[str]]) -> str | None:
     """Return the text of neighbours; None: it cannot be decoded."""
-    contents = list(_contents(run))
     label = run[0][1]
+    text = _joined(list(_contents(run, is_cut=True)), label)
+    if text is not None and "\ufffd" in text:  # words without their padding, each whole
+        alone = _joined(list(_contents(run, is_cut=False)), label)
+        return alone if alone is not None and "\ufffd" not in alone else text
+    return text
+
+
+def _joined(contents: list[bytes], label: str) -> str | None:
     # Each word of a charset with states begins in the first state.
     parts = contents if charsets.is_stateful(label) else [b"".join(contents)]
     try:
@@ -73,15 +80,16 @@ def _decode(run: list[re.Match[str]]) -> str | None:
         return None
 
 
-def _contents(run: list[re.Match[str]]) -> Iterator[bytes]:
-    rest = ""  # base64 that some senders cut within four signs
+def _contents(run: list[re.Match[str]], *, is_cut: bool) -> Iterator[bytes]:
+    """Yield the bytes of words; *is_cut*: base64 without padding goes on in the next word."""
+    rest = ""
     for index, match in enumerate(run):
         if match[2] in "qQ":
             content = match[3].replace("_", " ").encode("utf-8", "replace")
             yield _QUOTED.sub(lambda sign: bytes((int(sign[1], 16),)), content)
             continue
         signs = rest + "".join(match[3].split())
-        goes_on = index + 1 < len(run) and run[index + 1][2] in "bB"
+        goes_on = is_cut and index + 1 < len(run) and run[index + 1][2] in "bB"
         if goes_on and len(signs) % 4 and not signs.endswith("="):
             rest = signs
             continue

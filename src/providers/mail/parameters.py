@@ -30,7 +30,12 @@ def split(header: str) -> Iterator[tuple[str, str]]:
     for number, match in enumerate(_PARAMETER.finditer(header)):
         if number == MAX_PARAMETERS:
             return
-        yield match[1], unquote(without_comment(match[2]))
+        yield match[1], _unquoted(without_comment(match[2]))
+
+
+def _unquoted(value: str) -> str:
+    is_open = value.startswith('"') and (len(value) == 1 or not value.endswith('"'))
+    return value[1:] if is_open else unquote(value)
 
 
 def without_comment(text: str) -> str:

@@ -23,13 +23,16 @@ _MAX_CACHED_TREES = 4096
 _MAX_DEPTH = 40  # levels; a part below is opaque
 _END_OF_HEADERS = re.compile(rb"\r?\n\r?\n")
 _ANGLED = re.compile(r"<[^<>\s]+>")
-_WORD = re.compile(r"=\?([^?*\s]{1,80})(?:\*[^?\s]*)?\?([bBqQ])\?([^?]*)\?=")
+_CONTENT = r"(?:[^?=]|=(?!\?[^=])|\?(?!=))*"  # of a word; question marks are an error of senders
+_WORD = re.compile(rf"=\?([^?*\s]{{1,80}})(?:\*[^?\s]*)?\?([bBqQ])\?({_CONTENT})\?=")
 _WORDS = re.compile(
-    r"=\?([^?*\s]{1,80})(?:\*[^?\s]*)?\?[bBqQ]\?[^?]*\?="
-    r"(?:[ \t]+=\?(?i:\1)(?:\*[^?\s]*)?\?[bBqQ]\?[^?]*\?=)*(?:[ \t]+(?==\?[^?\s]+\?[bBqQ]\?))?"
+    rf"=\?([^?*\s]{{1,80}})(?:\*[^?\s]*)?\?[bBqQ]\?{_CONTENT}\?="
+    rf"(?:[ \t]+=\?(?i:\1)(?:\*[^?\s]*)?\?[bBqQ]\?{_CONTENT}\?=)*"
+    r"(?:[ \t]+(?==\?[^?\s]+\?[bBqQ]\?))?"
 )
 _INNER_PADDING = re.compile(r"=\s*[A-Za-z0-9+/]")
 _BLOCK = re.compile(r"[^=]+")
+_BLANK_COLON = re.compile(rb"^([!-9;-~]{1,80})[ \t]{1,9}:", re.MULTILINE)
 _CHARSET = re.compile(r"""charset\s*=\s*["']*([\w:.-]+)""", re.IGNORECASE)
 _FOLD = re.compile(r"\r?\n[ \t]*")
 _HEADERS = BytesHeaderParser(policy=policy.compat32)
@@ -171,9 +174,15 @@ class MimeTreeCache:
 def parse(raw: bytes) -> Part:
     """Parse a whole message; of one that exceeds the recursion limit, only the headers."""
     try:
-        return _part(message_from_bytes(raw, policy=policy.compat32), "", 0)
+        return _part(message_from_bytes(_with_names(raw), policy=policy.compat32), "", 0)
     except RecursionError:
         return _part(_HEADERS.parsebytes(raw[: end_of_headers(raw)]), "", 0)
+
+
+def _with_names(raw: bytes) -> bytes:
+    """Return a message without blanks before the colons of its headers (RFC 5322, 4.5)."""
+    end = end_of_headers(raw)
+    return _BLANK_COLON.sub(rb"\1:", raw[:end]) + raw[end:]
 
 
 @lru_cache(maxsize=4096)
@@ -288,6 +297,9 @@ def _replace_surrogates(text: str) -> str:
 
 def _payload(message: Message) -> bytes:
     try:
+        if "Content-Transfer-Encoding" in message:
+            stated = str(message["Content-Transfer-Encoding"]).strip()
+            message.replace_header("Content-Transfer-Encoding", stated)
         data = message.get_payload(decode=True)
         encoded = str(message.get_payload()) if _is_base64(message) else ""
         if _INNER_PADDING.search(encoded):
@@ -314,16 +326,23 @@ def _charset(message: Message) -> str | None:
 def _filename(message: Message) -> str:
     """Return the file name; the encoded parameter (RFC 2231) comes before the plain one."""
     for header, parameter in (("content-disposition", "filename"), ("content-type", "name")):
+        named = Message()  # with raw bytes as UTF-8, which the library replaces
+        named[header] = _unfold(_raw_header(message, header))
         try:
-            stated = message.get_params([], header)
+            stated = named.get_params([], header)
         except (ValueError, LookupError):
             continue
         values = [value for name, value in stated if name.lower() == parameter]
         for value in sorted(values, key=lambda value: not isinstance(value, tuple)):
-            name = decode(_unfold(_rfc2231_value(value)))
+            name = decode(_unfold(_rfc2231_value(value))).removeprefix('"')
             if name:
                 return name
     return ""
+
+
+def _raw_header(message: Message, name: str) -> object:
+    values = (value for key, value in message.raw_items() if key.lower() == name)
+    return next(values, "")
 
 
 def _rfc2231_value(value: str | tuple[str | None, str | None, str]) -> str:
