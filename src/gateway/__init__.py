@@ -13,6 +13,7 @@ The process: it assembles the other packages and holds what operators manage.
     setting_types how the text of a variable becomes a value
     version       the version of the package
     errors        what a command or the database cannot do
+    agents        the services of the process for agents
     http          from the socket to the handler of a request
     auth          access tokens: their text, their rows, the caller of a request
     ratelimit     rate limits in memory and in Redis

@@ -62,6 +62,7 @@ from rest_compat.table import ENDPOINTS, Endpoint
 
 if TYPE_CHECKING:  # imported when it is first asked
     from fastapi import FastAPI
+    from starlette.types import ASGIApp
 
     from gateway.explain.explainer import Explainer
 
@@ -152,6 +153,7 @@ def assemble(
             explain=explain.explain(entry, prepared.graph()),
             probes=health.probes(services, base.metrics, lifecycle),
             entry=entry,
+            agents=_agents(services, clock),
             admin_port=settings.admin_port,
         ),
         read_rate_state=entry.read_rate_state,
@@ -179,6 +181,17 @@ def _table(settings: Settings, services: Services) -> RestRouter:
         strict=settings.strict_parameters,
         base_url=settings.base_url,
     )
+
+
+def _agents(services: Services, clock: Clock) -> "LateApplication[ASGIApp]":
+    """Return the application of agents, which is imported for the first of them."""
+
+    def build() -> "ASGIApp":
+        from gateway import agents  # noqa: PLC0415 - see above
+
+        return agents.application(services, _mutation_rows(), clock)
+
+    return LateApplication(build)
 
 
 def _services(settings: Settings, base: Infrastructure) -> Services:

@@ -111,7 +111,7 @@ class Responder:
             elif self._only_reads:
                 self.entry.check_gates(self.operation, admitted, _NO_VARIABLES)
                 strict = self._is_strict(preferences, admitted)
-                variables = bind(self.endpoint, self.operation, request, path, strict=strict)
+                variables = self.variables(request, path, None, strict=strict)
                 outcome = await self.operation.run(variables, admitted.context)
                 if self.endpoint.streams and not outcome.errors:
                     response = await contents.respond(request, self.entry.open_content(admitted))
@@ -175,11 +175,11 @@ class Responder:
         try:
             self.entry.check_gates(self.operation, admitted, {})
         except ports.Problem as refusal:
-            if self.body is None or not self.operation.refusal_depends_on_input:
+            if not self.operation.refusal_depends_on_input:
                 raise
             try:
-                body = await self.reader.receive(request, self.body)
-                variables = self._variables(request, path, body, strict=False)
+                body = None if self.body is None else await self.reader.receive(request, self.body)
+                variables = self.variables(request, path, body, strict=False)
             except ports.Problem:
                 raise refusal from None
             self.entry.check_gates(self.operation, admitted, variables)
@@ -190,7 +190,7 @@ class Responder:
     ) -> RestResponse:
         """Describe the call as a document; see `translation.to_graphql`."""
         body = None if self.body is None else await self.reader.receive(request, self.body)
-        variables = self._variables(request, path, body, strict=strict)
+        variables = self.variables(request, path, body, strict=strict)
         described = await to_graphql.describe(
             self.text, self.operation, variables, explorer=self.explorer
         )
@@ -254,7 +254,7 @@ class Responder:
     ) -> Mapping[str, Any] | None:
         """Return the arguments of the root field; None when query or body do not fit them."""
         try:
-            variables = self._variables(request, path, body, strict=False)
+            variables = self.variables(request, path, body, strict=False)
         except ports.Problem:
             return None
         root = self.operation.root_call(variables)
@@ -270,15 +270,21 @@ class Responder:
     ) -> RestResponse:
         """Bind the variables, run the operation, shape its result."""
         strict = self._is_strict(preferences, admitted)
-        variables = self._variables(request, path, body, strict=strict)
+        variables = self.variables(request, path, body, strict=strict)
         outcome = await self.operation.run(variables, admitted.context)
         if body is not None and body.read_error is not None:
             raise body.read_error
         return self._success(outcome, admitted)
 
-    def _variables(
+    def variables(
         self, request: RestRequest, path: Mapping[str, str], body: Body | None, *, strict: bool
     ) -> dict[str, Any]:
+        """
+        Return the variables of the operation; *strict* refuses unknown query parameters.
+
+        Raises:
+            Problem: 400, what was sent does not fit them.
+        """
         defaults = body.parameters if body is not None else {}
         variables = bind(
             self.endpoint, self.operation, request, path, defaults=defaults, strict=strict

@@ -34,6 +34,18 @@ def coerce_input(value: Any, kind: graphql.GraphQLInputType) -> Any:
     return coerced
 
 
+def problems_of(value: Any, kind: graphql.GraphQLInputType, path: str) -> list[tuple[str, str]]:
+    """
+    Return what of *value* at *path* does not fit *kind*: each path, and what is wrong with it.
+
+    Raises:
+        Problem: 400 `VALIDATION_ERROR` at the last detail that is shown.
+    """
+    check = _Check()
+    check.value(value, kind, path)
+    return check.problems
+
+
 class _Check(msgspec.Struct):
     """Walk over a body that collects (path, what is wrong) of every wrong member."""
 

@@ -30,6 +30,7 @@ class EntryPoint(StrEnum):
 
     REST = "rest"
     GRAPHQL = "graphql"
+    AGENT = "agent"
     INTERNAL = "internal"
     MANAGEMENT = "admin"
     COMMAND_LINE = "cli"

@@ -14,6 +14,7 @@ from gateway.errors import Overloaded
 from gateway.http import attachment_links
 from gateway.http.health import METRICS, PROBES
 from gateway.http.middleware import request_state
+from gateway.ratelimit.buckets import AGENTS_PATH
 from gateway.store.database import StorageUnavailable
 from graph import errors
 from policy.refusals import NotFound, Refusal
@@ -56,11 +57,12 @@ class Dispatcher:
         explain: Handler,
         probes: Mapping[str, Handler],
         entry: attachment_links.LinkEntry,
+        agents: ASGIApp,
         admin_port: int | None = None,
     ) -> None:
         """
-        *probes* are handlers of GET by path; *entry* opens signed links to attachments, which are
-        calls of *table*.
+        *probes* are handlers of GET by path; *agents* answers agents; *entry* opens signed links
+        to attachments, which are calls of *table*.
 
         *admin_port* is that of the listener for administrators; None: there is only one.
         """
@@ -69,6 +71,7 @@ class Dispatcher:
         handlers = {GRAPHQL: graphql, REST_OF: rest_of, EXPLAIN: explain}
         self._graphql = {path: _route(path, handler) for path, handler in handlers.items()}
         self._probes = {path: _route(path, probe) for path, probe in probes.items()}
+        self._agents = agents
         self._links = attachment_links.follow_links(entry, table)
         self._admin_port = admin_port
 
@@ -129,6 +132,8 @@ class Dispatcher:
                 return self._table
             if scope["method"] == "POST" and path in self._graphql:
                 return self._graphql[path]
+            if path == AGENTS_PATH:
+                return self._agents
             if path in self._probes:
                 return self._probes[path] if scope["method"] == "GET" else _refuse_method
         return None

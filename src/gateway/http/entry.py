@@ -28,7 +28,7 @@ from gateway.http.attachment_links import AttachmentLinks, link_of
 from gateway.http.client_addresses import AddressLimits
 from gateway.http.contents import open_content
 from gateway.http.middleware import RequestState, request_state
-from gateway.ratelimit.buckets import GRAPHQL_PATHS, MANAGEMENT, bucket_of
+from gateway.ratelimit.buckets import AGENTS_PATH, GRAPHQL_PATHS, MANAGEMENT, bucket_of
 from gateway.rule_intents.log import RuleIntentLog
 from gateway.secrets.keyring import Keyring
 from gateway.store.database import StorageUnavailable
@@ -114,7 +114,7 @@ class RequestEntry:
         except Refusal as refusal:
             _note(refusal, state)
             raise _problem(refusal, None, state.request_id) from refusal
-        kind = EntryPoint.INTERNAL if mount else EntryPoint.REST
+        kind = _entry_point(scope, mount)
         context = self._context(caller, costs, state, kind, sum(costs.values()))
         context.require_all, context.saved_document = partial_fail, document
         context.by_link, strict = state.by_link, caller.grant.strict_parameters
@@ -386,7 +386,12 @@ def _message_id(seed: str) -> str:
 def _entry_point(scope: Scope, mount: str) -> EntryPoint:
     if mount:
         return EntryPoint.INTERNAL
-    return EntryPoint.GRAPHQL if scope.get("path") in GRAPHQL_PATHS else EntryPoint.REST
+    return _ENTRY_POINTS.get(scope.get("path"), EntryPoint.REST)
+
+
+_ENTRY_POINTS: Mapping[str | None, EntryPoint] = MappingProxyType(
+    {**dict.fromkeys(GRAPHQL_PATHS, EntryPoint.GRAPHQL), AGENTS_PATH: EntryPoint.AGENT}
+)
 
 
 def _problem(refusal: Refusal, surface: Surface | None, request_id: str) -> ports.Problem:

@@ -3,6 +3,7 @@
 from policy.vocabulary import Surface
 
 MANAGEMENT = "management"
+AGENTS_PATH = "/mcp"
 GRAPHQL_PATHS = frozenset({"/graphql", "/graphql/rest-of", "/graphql/explain"})
 
 _SURFACES = frozenset(surface.value for surface in Surface)
@@ -14,6 +15,6 @@ def bucket_of(path: str) -> tuple[str, str]:
     segments = path.removeprefix(mount).split("/")
     if segments[:3] == ["", "api", "access"] and len(segments) > 3 and segments[3] in _SURFACES:
         return segments[3], mount
-    if segments[:2] == ["", "api"]:
+    if segments[:2] == ["", "api"] or path == AGENTS_PATH:
         return MANAGEMENT, mount
     return ("graphql", "") if path in GRAPHQL_PATHS else ("", "")

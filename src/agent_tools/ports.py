@@ -1,0 +1,106 @@
+"""
+Protocols of the services that this package calls, besides those of `rest_compat.ports`.
+
+`gateway` passes the implementations in. This package knows neither policy decisions nor providers.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import msgspec
+from graphql import GraphQLField, GraphQLSchema
+from starlette.types import Scope
+
+from rest_compat.saved.document import SavedDocument, SavedOperation
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """
+    Settings of a token that its tools depend on, besides its shape (docs/spec/agents.md#tools).
+
+    Attributes:
+        drafts: Whether mail is left as a draft for a person to send.
+        confirms: Whether every write needs the digest of its effect.
+        limits_documents: Whether the token runs saved documents only.
+        limits_recipients: Whether the token may not write to everyone.
+        boards: The only boards that it may see; None: any.
+        columns: The only columns of task items that it may write; None: any.
+    """
+
+    drafts: bool = False
+    confirms: bool = False
+    limits_documents: bool = False
+    limits_recipients: bool = False
+    boards: tuple[str, ...] | None = None
+    columns: tuple[str, ...] | None = None
+
+
+class Token(Protocol):
+    """
+    The authenticated access token of a request.
+
+    Attributes:
+        shape: The part of the schema that it can use.
+        accounts: Addresses of its connections with their ids, as a sentence; empty without any.
+        restrictions: Its `accessInfo` sentences of all surfaces, joined.
+    """
+
+    @property
+    def token_id(self) -> int: ...
+    @property
+    def shape(self) -> GraphQLSchema: ...
+    @property
+    def facts(self) -> Facts: ...
+    @property
+    def accounts(self) -> str: ...
+    @property
+    def restrictions(self) -> str: ...
+
+
+class SavedTool(msgspec.Struct, frozen=True, kw_only=True):
+    """A saved document that is a tool; *description* is the operator's, or empty."""
+
+    document: SavedDocument
+    operation: SavedOperation
+    text: str
+    description: str
+
+
+class Agents(Protocol):
+    """
+    The services of the gateway for agents.
+
+    Attributes:
+        schema: The whole schema.
+    """
+
+    @property
+    def schema(self) -> GraphQLSchema: ...
+
+    async def authenticate(self, scope: Scope) -> Token:
+        """
+        Return the token of a request; nothing is charged for a valid one.
+
+        Raises:
+            Problem: 401 or 429, described.
+        """
+
+    def is_masked(self, field: GraphQLField) -> bool:
+        """Return whether *field* of a shape is hidden from the token."""
+
+    def prepare(self, text: str) -> SavedOperation:
+        """Parse, validate and plan a document of one root field."""
+
+    async def saved(self, token: Any) -> Sequence[SavedTool]:
+        """Return the saved documents that *token*, of `authenticate`, can run, oldest first."""
+
+    def seal(self, payload: bytes) -> str:
+        """Seal *payload* as text that only this deployment opens."""
+
+    def unseal(self, text: str) -> bytes:
+        """
+        Open what `seal` returned.
+
+        Raises:
+            ValueError: It is damaged, or was sealed elsewhere.
+        """

@@ -1,0 +1,303 @@
+"""
+Table of the tools, in the order of docs/spec/agents.md#tools.
+
+A tool exists for a token if one of its documents is in the token's shape; an argument exists if
+the shape has what it fills.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from agent_tools.rows import Tool, ToolCall, read, write
+
+_READS = MappingProxyType({"readOnlyHint": True})
+_PERSON = "{ email name }"
+_MAIL = (
+    f"id threadId subject from {_PERSON} to {_PERSON} cc {_PERSON} sentAt receivedAt isRead "
+    "labels importance hasAttachments attachments { id name contentType size }"
+)
+_MESSAGE = f"{_MAIL} bcc {_PERSON} body bodyType"
+_EVENT = (
+    "id title startUtc endUtc allDay status location organizer attendees { email name response } "
+    "description joinUrl labels isRecurringEvent"
+)
+_ITEM = "id boardId groupId groupName name status assignees dueDate priority labels description"
+_WHOLE_ITEM = (
+    f"provider item {{ {_ITEM} createdAt updatedAt webUrl subItems {{ id name status }} "
+    "comments { id body authorName createdAt } columnValues { columnId columnTitle text } }"
+)
+_BOARD = "provider board { id name groups { id title } columns { id title type writable options } }"
+_FILE = (
+    "id name mimeType size isFolder createdTime modifiedTime owners { email displayName role } "
+    "description webViewLink parentFolderId parentFolderName"
+)
+_WHOLE_FILE = (
+    f"file {{ {_FILE} sharedWith {{ email displayName role }} labels {{ sensitivityLabelName }} }}"
+)
+_CONTACT = (
+    "lastContact { email { id subject receivedAt } event { id title startUtc } } "
+    "emails(limit: 5) { emails { id subject receivedAt } } "
+    "events(limit: 5) { events { id title startUtc } }"
+)
+_ITEM_DONE = "success itemId rejectedFields"
+_FILE_DONE = "success fileId"
+
+
+def _people(result: Any, sent: Mapping[str, Any]) -> Any:
+    """Return each person of a page of messages whose name or address has the wanted text."""
+    wanted = str(sent["name"]).casefold()
+    people = {
+        (person["email"], person.get("name") or "")
+        for message in result["emails"]
+        for person in (message.get("from"), *(message.get("to") or ()))
+        if person and wanted in f"{person.get('name') or ''} {person['email']}".casefold()
+    }
+    return {"people": [{"email": email, "name": name or None} for email, name in sorted(people)]}
+
+
+def _mail_calls() -> Mapping[str, ToolCall]:
+    plain, done = {"input.bodyType": "text"}, "success emailId threadId held"
+    new = (
+        "to:input.to cc:input.cc bcc:input.bcc subject:input.subject body:input.body "
+        "connectionId:input.connectionId"
+    )
+    reply, forward = "id:emailId body:input.body", "to:input.to cc:input.cc"
+    everyone = {**plain, "input.replyAll": True}
+    return {
+        "new": write("sendEmail", new, done, constants=plain),
+        "reply": write("replyToEmail", reply, done, constants=plain),
+        "reply_all": write("replyToEmail", reply, done, constants=everyone),
+        "forward": write("forwardEmail", f"{reply} {forward}", done, constants=plain),
+    }
+
+
+_FIND_MAIL = read(
+    "emails",
+    "q from to subject label unread after before hasAttachment limit cursor:pageToken",
+    f"{_MAIL} bodyPreview",
+    items="emails",
+    page="totalCount nextPageToken authWarnings",
+    brief="id threadId subject from bodyPreview receivedAt isRead hasAttachments",
+)
+_THREAD = read(
+    "emailThread",
+    "threadId",
+    _MESSAGE,
+    about="threadId: a conversation.",
+    when="threadId",
+    items="messages",
+    page="subject",
+    needs="body",
+)
+_READ = read("email", "id:emailId", _MESSAGE, about="id: one message.", needs="body", text="body")
+_BUSY = read(
+    "freeBusy",
+    "from to calendars",
+    "calendarId calendarName busy { startUtc endUtc }",
+    about="busy: when each calendar is busy.",
+    when="busy",
+    items="calendars",
+    page="authWarnings",
+)
+_EVENTS = read(
+    "calendarEvents",
+    "q attendees calendarId from to includeCancelled limit offset",
+    _EVENT,
+    about="Events, earliest first; 7 days from today by default.",
+    items="events",
+    page="meta { totalCount hasMore } authWarnings",
+    brief="id title startUtc endUtc allDay location organizer attendees",
+)
+_ONE_ITEM = read(
+    "taskItem", "id:itemId provider", _WHOLE_ITEM, about="id: an item with comments.", when="id"
+)
+_COLUMNS = read(
+    "taskBoard",
+    "board:boardId provider",
+    _BOARD,
+    about="board and columns: the columns of a board.",
+    when="columns",
+)
+_ITEMS = read(
+    "taskItems",
+    "board:boardId q status assignee limit cursor:pageToken provider",
+    _ITEM,
+    about="board: its items.",
+    when="board",
+    items="items",
+    page="totalCount nextPageToken",
+)
+_BOARDS = read(
+    "taskBoards",
+    "q limit cursor:pageToken provider",
+    "id name description state",
+    about="Without an id: boards.",
+    items="boards",
+    page="nextPageToken authWarnings",
+)
+_SEARCH = read(
+    "collabSearch",
+    "search:q site:siteId limit offset:from",
+    "entityType id title summary webUrl lastModifiedDateTime",
+    about="search: words in files, lists and sites.",
+    when="search",
+    items="hits",
+    page="total moreResultsAvailable authWarnings",
+)
+_FILES = read(
+    "collabFiles",
+    "q folder:folderId site:siteId name mimeType owner modifiedAfter orderBy limit "
+    "cursor:pageToken",
+    _FILE,
+    about="Files and folders, newest first; folder: what is in it.",
+    items="files",
+    page="nextPageToken authWarnings",
+    brief="id name mimeType size isFolder modifiedTime",
+)
+_ATTACHMENT = read(
+    "emailAttachment",
+    "mail:emailId attachment:attachmentId",
+    "id name contentType size downloadUrl expiresAt",
+    about="mail and attachment: a link to an attachment.",
+    when="attachment",
+)
+_PERMISSIONS = read(
+    "collabFilePermissions",
+    "id:fileId",
+    "id type role emailAddress domain displayName",
+    about="permissions: who may use it.",
+    when="permissions",
+    items="permissions",
+)
+_LINK = read(
+    "collabFileLink",
+    "id:fileId",
+    "fileName mimeType size webViewLink downloadUrl expiresAt",
+    about="link: a link to its bytes, for an hour.",
+    when="link",
+)
+_FACTS = read("collabFile", "id:fileId", _WHOLE_FILE, about="id: what is known of it.")
+_BY_NAME = read(
+    "emails",
+    "name:q",
+    f"from {_PERSON} to {_PERSON}",
+    about="name: addresses.",
+    when="name",
+    items="emails",
+    page="authWarnings",
+    needs="from",
+    constants={"limit": 50},
+    reduce=_people,
+)
+_BY_ADDRESS = read(
+    "person",
+    "email",
+    _CONTACT,
+    about="email: last contact.",
+    needs="lastContact.email|lastContact.event",
+)
+_TRASH = write("deleteEmail", "id:emailId", "success", about="trash: move to trash.", when="trash")
+_MARK = write(
+    "modifyEmail",
+    "id:emailId read:input.markAsRead addLabels:input.addLabels removeLabels:input.removeLabels",
+    "success",
+    about="Or mark read, change labels.",
+)
+_TASK_CALLS = {
+    "create": write(
+        "createTaskItem",
+        "board:boardId name:input.name group:input.groupId fields:input.fields provider",
+        _ITEM_DONE,
+    ),
+    "update": write("updateTaskItem", "id:itemId fields:input.fields provider", _ITEM_DONE),
+    "comment": write("addTaskComment", "id:itemId comment:input.body provider", "success"),
+    "delete": write("deleteTaskItem", "id:itemId provider", "success"),
+}
+_FILE_CALLS = {
+    "create_folder": write(
+        "createFolder", "name:input.name folder:input.parentFolderId", _FILE_DONE
+    ),
+    "upload": write("uploadFile", "text:input name:fileName folder:folderId", _FILE_DONE),
+    "rename": write("renameFile", "id:fileId name:input.newName", _FILE_DONE),
+    "move": write("moveFile", "id:fileId folder:input.destinationFolderId", _FILE_DONE),
+    "trash": write("deleteFile", "id:fileId", "success"),
+}
+_SHARE_CALLS = {
+    "share": write(
+        "shareFile",
+        "id:fileId type:input.type role:input.role email:input.emailAddress domain:input.domain "
+        "notify:input.sendNotification message:input.message",
+        "success permissionId role",
+    ),
+    "change": write(
+        "updateFilePermission", "id:fileId permission:permissionId role:input.role", "success role"
+    ),
+    "remove": write("deleteFilePermission", "id:fileId permission:permissionId", "success"),
+}
+_SAFE = {"destructiveHint": False}
+_FILING = {**_SAFE, "idempotentHint": True, "openWorldHint": False}
+
+TOOLS: tuple[Tool, ...] = (
+    Tool("find_mail", "Search all mailboxes, newest first.", {"": _FIND_MAIL}, _READS),
+    Tool(
+        "read_mail",
+        "Read mail. offset: where to go on.",
+        {"thread": _THREAD, "message": _READ},
+        _READS,
+    ),
+    Tool("find_events", "Calendars.", {"busy": _BUSY, "events": _EVENTS}, _READS),
+    Tool(
+        "find_tasks",
+        "Tasks.",
+        {"item": _ONE_ITEM, "columns": _COLUMNS, "items": _ITEMS, "boards": _BOARDS},
+        _READS,
+    ),
+    Tool("find_files", "Files.", {"content": _SEARCH, "files": _FILES}, _READS),
+    Tool(
+        "get_file",
+        "One file.",
+        {"attachment": _ATTACHMENT, "permissions": _PERMISSIONS, "link": _LINK, "facts": _FACTS},
+        _READS,
+    ),
+    Tool("find_person", "People.", {"name": _BY_NAME, "contact": _BY_ADDRESS}, _READS),
+    Tool(
+        "draft_mail",
+        "Leave mail in Drafts for a person to send; it is not sent.",
+        _mail_calls(),
+        _SAFE,
+        actions=True,
+        drafts=True,
+        other="send_mail",
+        addresses=True,
+    ),
+    Tool(
+        "send_mail",
+        "Send mail.",
+        _mail_calls(),
+        actions=True,
+        drafts=False,
+        other="draft_mail",
+        addresses=True,
+    ),
+    Tool("file_mail", "File mail.", {"trash": _TRASH, "change": _MARK}, _FILING),
+    Tool(
+        "write_task",
+        "Create, update, comment on or delete an item. fields: column id to value.",
+        _TASK_CALLS,
+        actions=True,
+    ),
+    Tool(
+        "change_file",
+        "Create a folder, upload a text, rename, move, or move to the recycle bin.",
+        _FILE_CALLS,
+        actions=True,
+    ),
+    Tool(
+        "share_file",
+        "Share a file, change a permission, or remove it.",
+        _SHARE_CALLS,
+        actions=True,
+        addresses=True,
+    ),
+)

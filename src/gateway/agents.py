@@ -1,0 +1,168 @@
+"""The application of agents, and the services that it calls; see `agent_tools.ports`."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import msgspec
+from graphql import GraphQLField, GraphQLSchema
+from starlette.types import Scope
+
+from agent_tools.endpoint import AgentEndpoint
+from agent_tools.ports import Facts, SavedTool
+from gateway.documents import checks, prepared
+from gateway.documents.stored import StoredDocuments
+from gateway.http.entry import MANAGEMENT_COST, RequestEntry
+from gateway.http.middleware import request_state
+from gateway.secrets.keyring import Keyring
+from gateway.services import Services
+from gateway.version import API_VERSION
+from graph import errors
+from graph.documents.operations import Graph
+from graph.documents.saved_operation import SavedOperation
+from graph.shape import masked_by, shape_of
+from policy.caller import Caller
+from policy.refusals import InvalidInput, Refusal
+from policy.vocabulary import Surface
+from providers.bounded_map import BoundedMap
+from rest_compat.endpoint import Responder
+from rest_compat.ports import Problem
+from rest_compat.readers import READERS
+from rest_compat.table import ENDPOINTS, Endpoint
+
+_CONTEXT = b"agent tools"  # of sealed states
+_CACHED_TOKENS = 256
+_CHECKED = 2_048  # texts of saved documents, per process
+
+
+def application(
+    services: Services, rows: Mapping[str, Endpoint], clock: Callable[[], float]
+) -> AgentEndpoint:
+    """Build the application; *rows* are the calls of REST that write, by root field."""
+    entry, graph = services.entry, prepared.graph()
+    base = Responder(
+        endpoint=ENDPOINTS[0],
+        graph=prepared.TableDocuments(),
+        entry=entry,
+        ledger=services.idempotency,
+        reader=READERS["json"],
+        observer=entry.recorder.record_rest,
+    )
+    return AgentEndpoint(
+        AgentServices(entry, graph, services.documents, services.keyring),
+        base,
+        rows=rows,
+        base_url=services.settings.base_url,
+        version=API_VERSION,
+        clock=clock,
+    )
+
+
+class AgentToken(msgspec.Struct, frozen=True, dict=True):
+    """The token of a request; see `agent_tools.ports.Token`."""
+
+    caller: Caller
+    shape: GraphQLSchema
+
+    @property
+    def token_id(self) -> int:
+        return self.caller.token_id
+
+    @cached_property
+    def facts(self) -> Facts:
+        grant = self.caller.grant
+        boards, columns = grant.task_boards, grant.writable_task_fields
+        return Facts(
+            drafts=self.caller.holds_mail,
+            confirms=self.caller.shows_effects_first,
+            limits_documents=grant.documents is not None,
+            limits_recipients=grant.recipients is not None,
+            boards=None if boards is None else tuple(board.board_id for board in boards),
+            columns=None if columns is None else tuple(sorted(columns)),
+        )
+
+    @property
+    def accounts(self) -> str:
+        usable = (each for each in self.caller.connections if not self.caller.excludes(each))
+        return ", ".join(f"{each.account_email} ({each.kind}, {each.id})" for each in usable)
+
+    @property
+    def restrictions(self) -> str:
+        kinds = {connection.kind for connection in self.caller.connections}
+        surfaces = (surface for surface in Surface if surface in kinds)
+        return " ".join(filter(None, map(self.caller.access_info, surfaces)))
+
+
+class AgentServices:
+    """`agent_tools.ports.Agents`. One per process that serves agents."""
+
+    def __init__(
+        self, entry: RequestEntry, graph: Graph, saved: StoredDocuments, keyring: Keyring
+    ) -> None:
+        self.schema = graph.schema
+        self._entry = entry
+        self._graph = graph
+        self._saved = saved
+        self._keyring = keyring
+        self._tokens: BoundedMap[int, AgentToken] = BoundedMap(_CACHED_TOKENS)
+        self._fits: BoundedMap[tuple[GraphQLSchema, str], SavedOperation | None] = BoundedMap(
+            _CHECKED
+        )
+
+    async def authenticate(self, scope: Scope) -> AgentToken:
+        try:
+            caller = await self._entry.authenticate(scope, MANAGEMENT_COST)
+        except Refusal as refusal:
+            request_id = self._entry.request_id(scope)
+            extensions = errors.extensions(refusal, surface=None, request_id=request_id)
+            raise Problem(refusal.message, extensions) from refusal
+        request_state(scope).caller = caller
+        token = self._tokens.get(caller.token_id)
+        if token is None or token.caller is not caller:
+            token = AgentToken(caller, shape_of(self.schema, caller))
+            self._tokens[caller.token_id] = token
+        return token
+
+    def is_masked(self, field: GraphQLField) -> bool:
+        return masked_by(field) is not None
+
+    def prepare(self, text: str) -> SavedOperation:
+        return checks.prepare(self._graph, text)
+
+    async def saved(self, token: AgentToken) -> Sequence[SavedTool]:
+        documents = (await self._saved.list()).documents
+        if not any(token.caller.may_run(document.name) for document in documents):
+            return ()
+        return await asyncio.to_thread(self._usable, token, await self._saved.texts())
+
+    def _usable(
+        self, token: AgentToken, texts: Sequence[tuple[Any, str, str | None]]
+    ) -> Sequence[SavedTool]:
+        return [
+            SavedTool(
+                document=document, operation=operation, text=text, description=description or ""
+            )
+            for document, text, description in texts
+            if token.caller.may_run(document.name)
+            and (operation := self._fit(token.shape, document.digest, text)) is not None
+        ]
+
+    def _fit(self, shape: GraphQLSchema, digest: str, text: str) -> SavedOperation | None:
+        """Return the operation of a saved document; None: the shape has not all of it."""
+        key = (shape, digest)
+        if key not in self._fits:
+            try:
+                operation = checks.prepare(self._graph, text)
+            except InvalidInput:  # it was saved by another version
+                self._fits[key] = None
+            else:
+                is_usable = checks.outside(shape, operation) is None
+                self._fits[key] = operation if is_usable else None
+        return self._fits[key]
+
+    def seal(self, payload: bytes) -> str:
+        return self._keyring.seal(payload, context=_CONTEXT)
+
+    def unseal(self, text: str) -> bytes:
+        return self._keyring.unseal(text, context=_CONTEXT)
