@@ -31,7 +31,7 @@ from providers.mail.merged_mailbox import MergedMailbox
 from providers.mail.merging import MailPage
 from providers.ports.calendar import CalendarKey, EventKey
 from providers.ports.connection import ConnectionInfo
-from providers.registry import CalendarRegistry, MailRegistry
+from providers.registry import PortRegistry
 from rest_compat.documents import document
 from rest_compat.endpoint import OMITTED_WHEN_EMPTY
 
@@ -147,18 +147,14 @@ class Inside:
     ) -> None:
         self._settings = settings(hidden)
         self._grant = Grant.read(self._settings)
-        mail, calendars = MailRegistry(), CalendarRegistry()
         self._mail: Any = []
         self._agenda: Any = []
         for at, corpus in enumerate(corpora, 1):
             upstream = cast("Upstream", RecordedUpstream(corpus))
-            for kind, accounts, registry in (
-                ("email", self._mail, mail),
-                ("calendar", self._agenda, calendars),
-            ):
+            ports = PortRegistry(lambda _, up=upstream: up)  # type: ignore[misc]  # bound per turn
+            for kind, accounts in (("email", self._mail), ("calendar", self._agenda)):
                 info = _info(at, kind, provider, corpus)
-                access = (lambda _, up=upstream: up) if kind == "email" else upstream
-                accounts.append((info, cast("Any", registry).open(info, access)))
+                accounts.append((info, ports.open(info)))
         self._connections = tuple(info for info, _ in (*self._mail, *self._agenda))
 
     @property

@@ -1,33 +1,13 @@
-"""Tables of the settings by provider: sandbox paths, OAuth clients, Microsoft's clouds."""
+"""The settings by provider: base URLs, OAuth clients, Microsoft's clouds."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
+from providers.catalogue.tables import CONNECTORS, CONSENTS, SERVICES
+
 if TYPE_CHECKING:  # it imports this module
     from gateway.settings import Settings
-
-# Provider -> the path of its sandbox upstream and of its sandbox authorization server.
-SANDBOX_PATHS: Mapping[str, str] = MappingProxyType(
-    {
-        "PROVIDER_A": "provider-a",
-        "PROVIDER_B": "provider-b",
-        "COLLAB": "collab",
-        "BOARDS": "tasks",
-        "PROJECTS": "projects",
-    }
-)
-
-# Provider -> the beginning of the names of its client's settings.
-CLIENT_SETTINGS: Mapping[str, str] = MappingProxyType(
-    {
-        "PROVIDER_A": "provider_a",
-        "PROVIDER_B": "provider_b",
-        "COLLAB": "provider_b",
-        "BOARDS": "tasks",
-        "PROJECTS": "projects",
-    }
-)
 
 Cloud = Literal["worldwide", "us_government", "us_defense", "china"]
 
@@ -43,7 +23,7 @@ _CLOUD_HOSTS: Mapping[object, tuple[str, str]] = MappingProxyType(
 
 def client_variables(provider: str) -> tuple[str, str]:
     """Return the variables that hold id and secret of the OAuth client at *provider*."""
-    prefix = f"AGW_{CLIENT_SETTINGS[provider].upper()}_CLIENT"
+    prefix = f"AGW_{CONSENTS[provider].client.upper()}_CLIENT"
     return f"{prefix}_ID", f"{prefix}_SECRET"
 
 
@@ -57,16 +37,11 @@ def cloud_urls(cloud: object) -> Mapping[str, object]:
 
 def upstream_urls(settings: "Settings") -> Mapping[tuple[str, str], str]:
     """Return the base URL per (kind, provider)."""
-    urls = {
-        ("email", "PROVIDER_A"): settings.provider_a_url,
-        ("calendar", "PROVIDER_A"): settings.provider_a_calendar_url,
-        ("email", "PROVIDER_B"): settings.provider_b_url,
-        ("calendar", "PROVIDER_B"): settings.provider_b_url,
-        ("collab", "COLLAB"): settings.collab_url,
-        ("tasks", "BOARDS"): settings.tasks_url,
-        ("tasks", "PROJECTS"): settings.projects_url,
-    }
-    if not settings.sandbox:
-        return urls
     root = f"{settings.base_url}/sandbox"
-    return {(kind, provider): f"{root}/{SANDBOX_PATHS[provider]}" for kind, provider in urls}
+    return {
+        key: f"{root}/{CONNECTORS[key[1]].sandbox_path}"
+        if settings.sandbox
+        else getattr(settings, service.url_setting)
+        for key, service in SERVICES.items()
+        if service.url_setting
+    }

@@ -8,7 +8,7 @@ from typing import Literal, Self
 from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from gateway.provider_settings import CLIENT_SETTINGS, Cloud, cloud_urls, upstream_urls
+from gateway.provider_settings import Cloud, cloud_urls, upstream_urls
 from gateway.setting_types import (
     BaseUrl,
     ClientSecret,
@@ -19,6 +19,7 @@ from gateway.setting_types import (
     named_tokens,
     origin_of,
 )
+from providers.catalogue.tables import CONSENTS
 
 MIN_ADMIN_TOKEN = 16  # characters
 
@@ -351,7 +352,7 @@ class Settings(BaseSettings):
 
     def oauth_client(self, provider: str) -> tuple[str | None, str | None]:
         """Return id and secret of this deployment's OAuth client at *provider*, as far as set."""
-        prefix = CLIENT_SETTINGS[provider]
+        prefix = CONSENTS[provider].client
         secret: SecretStr | None = getattr(self, f"{prefix}_client_secret")
         client_id: str | None = getattr(self, f"{prefix}_client_id")
         return client_id, None if secret is None else secret.get_secret_value()

@@ -8,6 +8,7 @@ from typing import Final
 from graph.context import Context
 from policy.gates import Connection
 from policy.vocabulary import Surface
+from providers.catalogue.tables import NAMES
 from providers.failures import (
     Broken,
     ClientRefused,
@@ -23,17 +24,6 @@ from providers.failures import (
     Unreadable,
 )
 from providers.fanout import AllFailed, ConnectionWarning
-from providers.tasks.accounts import DISPLAY_NAMES
-
-_NAMES: Mapping[str, str] = MappingProxyType(
-    {
-        "PROVIDER_A": "Provider A",
-        "PROVIDER_B": "Provider B",
-        "IMAP": "Mail server",
-        "CALDAV": "Calendar server",
-        **DISPLAY_NAMES,
-    }
-)
 
 # Connections in these states are not read at all; the result lacks their data.
 _UNUSABLE_STATES: Mapping[str, ProviderFailure] = MappingProxyType(
@@ -80,7 +70,7 @@ def _sentence(warning: ConnectionWarning) -> str:
 
 
 def _describe(connection: Connection, failure: ProviderFailure, part: str | None = None) -> str:
-    name = _NAMES.get(connection.provider, connection.provider)
+    name = NAMES.get(connection.provider, connection.provider)
     subject = f"{name} ({connection.account_email})" + (f", {part}" if part else "")
     sentence = f"{subject}: {_reason(failure)}."
     new_url = failure.reconnect_url if isinstance(failure, NeedsReauth) else None

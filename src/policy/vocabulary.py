@@ -23,16 +23,6 @@ class Surface(StrEnum):
     COLLAB = "collab"
 
 
-class Provider(StrEnum):
-    """The `provider` codes of mail, calendars and collaboration content."""
-
-    PROVIDER_A = "PROVIDER_A"
-    PROVIDER_B = "PROVIDER_B"
-    IMAP = "IMAP"
-    CALDAV = "CALDAV"
-    COLLAB = "COLLAB"
-
-
 class TaskProvider(StrEnum):
     """The `provider` codes of tasks (docs/spec/tasks.md#choosing-the-provider)."""
 

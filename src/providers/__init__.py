@@ -10,9 +10,8 @@ read as one.
                  the connections of one caller, merged: this is what resolvers use
     first_holder, fanout
                  calls to several connections: the first that holds an object, or all at once
-    connectors   one package per upstream; `registry` lists them
-    account_checks
-                 harmless checks of a connected account, for operators
+    connectors   one package per upstream; `registry` opens their ports
+    catalogue    what connectors say of themselves, and the tables made of it
     server_discovery
                  search for the mail and calendar servers of an address
     batches, paging, columnar, odata, microsoft_user, timestamps, bounded_map

@@ -11,11 +11,10 @@ from collections.abc import Sequence
 from functools import partial
 from types import MappingProxyType
 
+from providers.catalogue.tables import CONNECTORS, MAIL_PREFIXES
+
 MAX_ID_LENGTH = 1024  # characters
 
-MAIL_PREFIXES = MappingProxyType(
-    {"PROVIDER_A": "providerA", "PROVIDER_B": "providerB", "IMAP": "imap"}
-)
 _PREFIX_AND_COLON = MappingProxyType({code: f"{word}:" for code, word in MAIL_PREFIXES.items()})
 _PROVIDER_BY_PREFIX = MappingProxyType({word: code for code, word in MAIL_PREFIXES.items()})
 
@@ -40,20 +39,18 @@ def split_mail_id(prefixed: str) -> tuple[str, str] | None:
     return provider, native
 
 
-_PROVIDER_A = re.compile(r"[A-Za-z0-9_-]{1,128}")
-_PROVIDER_B = re.compile(r"[A-Za-z0-9+/=_-]{1,512}")
+_FORMS = MappingProxyType({code: re.compile(CONNECTORS[code].mail_id) for code in MAIL_PREFIXES})
 _CHARACTERS_A = (string.ascii_letters + string.digits + "_-").encode()
 _CHARACTERS_B = _CHARACTERS_A + b"+/="
 
 
-def is_provider_a_id(native: str) -> bool:
-    """Return whether *native* has the form of provider A's ids, so that it may be put in a URL."""
-    return _PROVIDER_A.fullmatch(native) is not None
+def is_native_id(provider: str, native: str) -> bool:
+    """Return whether *native* has the form of a provider's mail ids, so that a URL may have it."""
+    return _FORMS[provider].fullmatch(native) is not None
 
 
-def is_provider_b_id(native: str) -> bool:
-    """Return whether *native* has the form of provider B's ids, so that it may be put in a URL."""
-    return _PROVIDER_B.fullmatch(native) is not None
+is_provider_a_id = partial(is_native_id, "PROVIDER_A")
+is_provider_b_id = partial(is_native_id, "PROVIDER_B")
 
 
 def _are_ids(natives: Sequence[str], *, characters: bytes, longest: int) -> bool:

@@ -5,6 +5,7 @@ from types import MappingProxyType
 
 from providers.http.client import Upstream
 from providers.odata import CamelStruct
+from providers.ports.checks import Account, Check, Observation, Outcome, own_address
 
 
 class _User(CamelStruct):
@@ -31,3 +32,12 @@ async def read_addresses(
         if kind.lower() == "smtp"
     )
     return tuple(filter(None, (user.mail, user.user_principal_name, *aliases)))
+
+
+async def _check_addresses(account: Account) -> Observation:
+    if account.info.mode == "selected_sites":
+        return Outcome.AS_EXPECTED, "The connection is app-only: it has no owner."
+    return own_address(await read_addresses(account.upstream), account.info)
+
+
+OWN_ADDRESS = Check("addresses", _check_addresses)

@@ -11,6 +11,8 @@ from urllib.parse import unquote, urlsplit
 import idna
 import msgspec
 
+from providers.catalogue.tables import ITEM_PATHS
+
 MAX_TEXT = 200_000  # characters of a text that are read
 MAX_ADDRESSES = 20  # files, and task items, of a text
 _MAX_LENGTH = 1_000  # characters of an address
@@ -20,16 +22,6 @@ _ADDRESS = re.compile(r"https?://[^\s\x00-\x1f\"<>\\^`{|}]+")
 _CLOSING = ".,;:!?)]'"  # what follows an address in a sentence or list
 # The beginning of the path of a site; before it stands the kind of a link to an open file.
 _FILE = re.compile(r"(?:/:[a-z]:/r)?(/(?:sites|teams|personal)/[^/]+/.*[^/])")
-# Provider -> the path of an item.
-_ITEMS = (
-    ("BOARDS", re.compile(r"/boards/\d{1,20}(?:/views/\d{1,20})?/pulses/(\d{1,20})")),
-    (
-        "PROJECTS",
-        re.compile(
-            r"/(?:0/\d{1,20}|1/\d{1,20}(?:/project/\d{1,20})?/(?:task|tasks))/(\d{1,20})(?:/f)?"
-        ),
-    ),
-)
 
 
 class ItemAddress(msgspec.Struct, frozen=True):
@@ -76,7 +68,7 @@ def file_at(url: str) -> str | None:
 def item_at(url: str) -> ItemAddress | None:
     """Return the task item that *url* leads to; None for any other address."""
     host, path = _parts(url)
-    for provider, pattern in _ITEMS:
+    for provider, pattern in ITEM_PATHS:
         match = pattern.fullmatch(path.rstrip("/"))
         if host and match:
             return ItemAddress(url, provider, match[1])

@@ -180,7 +180,8 @@ def _figures(metrics: Metrics) -> list[str]:
 def _vocabulary() -> str:
     """All text that the gateway itself produces."""
     files = [_ROOT / name for name in ("openapi.json", "schema.graphql")]
-    files += [_ROOT / "src/policy/vocabulary.py", _ROOT / "src/providers/registry.py"]
+    files += [_ROOT / "src/policy/vocabulary.py"]
+    files += (_ROOT / "src/providers/connectors").glob("*/__init__.py")
     # Outcomes of calls, and names of edges.
     files += [_ROOT / "src/providers/http/events.py", _ROOT / "src/graph/edge_table.py"]
     files += [_ROOT / "src/gateway/http/health.py", _ROOT / "src/gateway/http/pages.py"]

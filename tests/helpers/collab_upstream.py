@@ -183,7 +183,7 @@ class Tenant:
             granted_scopes=scopes,
         )
         upstream = registry.open_upstream(self.origins, info, StaticCredentials(token))
-        return Access(info, upstream, registry.CollabRegistry().open(info, upstream))
+        return Access(info, upstream, registry.PortRegistry(lambda _: upstream).open(info))
 
 
 def column(name, kind, **more):

@@ -253,7 +253,8 @@ async def opened_together(*providers, allowance=None):
     clock = SkippingClock()
     app.upstreams["providerA"].quota.allowance = allowance
     origins = Origins(apps={BASE: app}, clock=clock)
-    opener = registry.MailRegistry()
+    upstreams = {}
+    opener = registry.PortRegistry(lambda info: upstreams[info.id])
     accounts = []
     for number, provider in enumerate(providers, start=1):
         token = app.state.tokens.issue(UPSTREAMS[provider], ACCOUNTS[provider], SCOPES[provider])
@@ -266,8 +267,8 @@ async def opened_together(*providers, allowance=None):
             can_write=True,
             base_url=f"{BASE}/{MAILBOXES[provider]}",
         )
-        upstream = registry.open_upstream(origins, info, Held(token))
-        port = opener.open(info, lambda _, upstream=upstream: upstream)
+        upstreams[number] = registry.open_upstream(origins, info, Held(token))
+        port = opener.open(info)
         accounts.append(Account(provider, app, port, info, clock))
     try:
         yield accounts

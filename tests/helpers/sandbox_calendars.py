@@ -64,7 +64,7 @@ async def opened(fill):
         )
         held = Held(upstream.state.tokens.issue(name, account, scopes))
         way = registry.open_upstream(origins, info, held)
-        connections.append((info, registry.CalendarRegistry().open(info, way)))
+        connections.append((info, registry.PortRegistry(lambda _, way=way: way).open(info)))
     try:
         yield SandboxCalendars(connections, MemoryIds()), upstream
     finally:

@@ -101,7 +101,7 @@ class Gmail:
 async def test_mails_of_many_parts_are_poorer(stalls, odd, parts):
     answers = Gmail(odd, parts)
     info, connection = upstream("email", "PROVIDER_A", answers)
-    port = registry.MailRegistry().open(info, lambda _: connection)
+    port = registry.PortRegistry(lambda _: connection).open(info)
 
     async def read():
         page = await port.search(MailQuery(limit=50), after=None, wanted=WANTED)
@@ -139,7 +139,7 @@ async def test_pages_of_events_that_are_too_large_are_read_in_smaller_ones(stall
         return httpx.Response(200, json=page)
 
     info, connection = upstream("calendar", "PROVIDER_A", answer)
-    port = registry.CalendarRegistry().open(info, connection)
+    port = registry.PortRegistry(lambda _: connection).open(info)
     selection = EventSelection(
         span=SPAN, include_cancelled=False, wanted=frozenset({"title", "attendees"})
     )

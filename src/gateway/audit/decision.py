@@ -91,12 +91,7 @@ def looks_like_id(surface: str | None, text: str) -> bool:
 
 def _is_mail_id(text: str) -> bool:
     parts = ids.split_mail_id(text)
-    if parts is None:
-        return False
-    provider, native = parts
-    return (
-        ids.is_provider_a_id(native) if provider == "PROVIDER_A" else ids.is_provider_b_id(native)
-    )
+    return parts is not None and ids.is_native_id(*parts)
 
 
 def _is_collab_id(text: str) -> bool:

@@ -28,9 +28,7 @@ from gateway.connections.oauth_flow import (
     no_client_message,
 )
 from gateway.connections.oauth_servers import LOOPBACK_PORT, loopback_uri, scopes_of
-from gateway.connections.products import with_product
 from gateway.connections.revocation import ConsentRevoker, PendingRevocation, Revocation
-from gateway.connections.rows import KINDS
 from gateway.connections.token_endpoints import TokenEndpoints
 from gateway.infrastructure import open_origins
 from gateway.operations import operators, resources, rows, views
@@ -49,6 +47,7 @@ from gateway.store.event_ids import delete_events_of
 from gateway.store.leases import Leases
 from gateway.store.tables import ConnectionRow
 from policy.refusals import InvalidInput
+from providers.catalogue.tables import KINDS, with_product
 from providers.failures import ProviderFailure
 
 T = TypeVar("T")

@@ -11,12 +11,11 @@ import typer
 from gateway.cli.connection_options import AddOptions
 from gateway.cli.console import failures_as_sentences, info, report, run_async
 from gateway.cli.options import refuse
+from providers.catalogue.tables import OWN_SERVERS
 
 if TYPE_CHECKING:
     from gateway.cli.server_setup import AddedAccounts
     from gateway.operations.views import Connection
-
-_OWN_SERVERS = ("IMAP", "CALDAV")
 
 
 def add(options: AddOptions) -> None:
@@ -132,8 +131,8 @@ def _report_added(added: "AddedAccounts", email: str, environment: Path | None) 
 
 def _contradictions_of_servers(options: AddOptions) -> Iterator[tuple[object, str]]:
     provider, server = options.provider or "", options.server
-    own = provider if provider in _OWN_SERVERS else "IMAP"
-    is_own = provider in _OWN_SERVERS
+    own = provider if provider in OWN_SERVERS else "IMAP"
+    is_own = provider in OWN_SERVERS
     yield bool(server) != is_own, f"--server and the provider {own} go together"
     is_other = options.api_token or options.client_id
     yield server and is_other, "--server goes with a password alone"

@@ -12,12 +12,7 @@ Kind = Annotated[
     str | None, argument("email, calendar, tasks or collab.", "policy.vocabulary:Surface")
 ]
 Provider = Annotated[
-    str | None,
-    argument(
-        "Its code, such as PROVIDER_A.",
-        "policy.vocabulary:Provider",
-        "policy.vocabulary:TaskProvider",
-    ),
+    str | None, argument("Its code, such as PROVIDER_A.", "providers.catalogue.tables:CODES")
 ]
 Device = Annotated[
     bool,

@@ -18,7 +18,7 @@ from gateway.operations.server_discovery import search as server_search
 from gateway.operations.server_discovery import views as discovery_views
 from gateway.operations.validation import validated
 from gateway.store.tables import ConnectionRow
-from providers import registry
+from providers.catalogue.tables import OWN_SERVERS
 from providers.server_discovery.search import Discovery
 
 _NOTHING_STORED = "Nothing is stored."
@@ -120,7 +120,7 @@ async def is_own(connection_id: int) -> bool:
     """Return whether a connection is one to an own server."""
     async with open_store() as (database, _, _), database.reading() as session:
         row = await rows.get(session, ConnectionRow, connection_id)
-        return row.provider in registry.OWN_SERVERS
+        return row.provider in OWN_SERVERS
 
 
 async def change_password(connection_id: int, password: str) -> views.Connection:

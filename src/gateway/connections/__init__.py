@@ -2,7 +2,6 @@
 Connected accounts: their rows, credentials and health, and OAuth consent.
 
     rows             rows of connections, with sealed credentials
-    products         names of the providers' products, for people
     accounts         opens the provider connectors that a caller may use
     credentials      credentials of the HTTP layer, read from rows and renewed
     token_endpoints  token and authorization endpoints per provider

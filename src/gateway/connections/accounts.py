@@ -1,24 +1,15 @@
 """
 Opens the provider connectors of a caller's connections, merged into one object per surface.
 
-A new surface needs a registry, its ports here and a method that merges them.
+A new surface needs a method that merges its ports.
 """
 
 import asyncio
 import time
-from collections.abc import (
-    AsyncIterator,
-    Callable,
-    Container,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import AsyncIterator, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -31,9 +22,9 @@ from gateway.store.tables import ConnectionRow
 from policy.caller import Caller
 from policy.vocabulary import Surface
 from providers import registry
-from providers.account_checks.checks import Account, Finding, Outcome, run_checks
-from providers.bounded_map import BoundedMap
 from providers.calendar.merged_calendars import MergedCalendars
+from providers.catalogue import tables as catalogue
+from providers.catalogue.descriptors import resolve
 from providers.content.merged_content import MergedContent
 from providers.failures import NeedsReauth, ProviderFailure, SendingRefused
 from providers.http.client import Upstream
@@ -41,46 +32,12 @@ from providers.http.events import CallEvent
 from providers.http.origins import Origins
 from providers.imap.logins import Login
 from providers.mail.merged_mailbox import MergedMailbox
+from providers.ports.checks import Account, Finding, Outcome, run_checks
 from providers.ports.connection import ConnectionInfo
 from providers.tasks.accounts import TaskAccounts
 
 if TYPE_CHECKING:
     from providers.server_discovery.search import Discovery, Search
-
-# Provider -> authentication scheme, where it is not "Bearer"; empty for the bare token.
-_SCHEMES: Mapping[str, str] = MappingProxyType({"BOARDS": "", "CALDAV": "Basic"})
-_MAX_PORTS = 4096
-
-
-class _Port(Protocol):
-    async def probe(self) -> None: ...
-
-
-Port_co = TypeVar("Port_co", bound=_Port, covariant=True)
-
-
-class _Ports(Generic[Port_co]):
-    """The open ports of one surface; a port is reused while its connection does not change."""
-
-    def __init__(
-        self, open_port: Callable[[ConnectionInfo], Port_co], forget: Callable[[int], None]
-    ) -> None:
-        self._open_port = open_port
-        self._forget = forget
-        self._ports = BoundedMap[ConnectionInfo, Port_co](_MAX_PORTS)
-
-    def open(self, connection: ConnectionInfo) -> Port_co:
-        port = self._ports.get(connection)
-        if port is None:
-            port = self._open_port(connection)
-            self._ports[connection] = port
-        return port
-
-    def forget(self, connection_id: int) -> None:
-        for connection in [known for known in self._ports if known.id == connection_id]:
-            del self._ports[connection]
-        self._forget(connection_id)
-
 
 API_ACCESS_REFUSED = "The provider refused the API token: it is wrong, expired or revoked."
 
@@ -120,17 +77,9 @@ class Accounts:
         upstreams: Mapping[tuple[str, str], str],
     ) -> None:
         """*upstreams* is the base URL per (kind, provider), for connections without their own."""
-        self._mailboxes_on_servers = mail = registry.MailRegistry(
-            _Logins(credentials), partial(_notify, origins)
+        self._ports = registry.PortRegistry(
+            self._upstream_for, logins=_Logins(credentials), notify=partial(_notify, origins)
         )
-        calendars, tasks = registry.CalendarRegistry(), registry.TaskRegistry()
-        collab, upstream_for = registry.CollabRegistry(), self._upstream_for
-        self._mail = _Ports(lambda info: mail.open(info, upstream_for), mail.forget)
-        self._calendars = _Ports(
-            lambda info: calendars.open(info, upstream_for(info)), calendars.forget
-        )
-        self._tasks = _Ports(lambda info: tasks.open(info, upstream_for(info)), tasks.forget)
-        self._collab = _Ports(lambda info: collab.open(info, upstream_for(info)), collab.forget)
         self._event_ids = EventIds(database)
         self._none = {
             "mail": MergedMailbox([]),
@@ -138,14 +87,6 @@ class Accounts:
             "tasks": TaskAccounts([]),
             "content": MergedContent([]),
         }
-        self._kinds: Mapping[str, _Ports[_Port]] = MappingProxyType(
-            {
-                Surface.EMAIL: self._mail,
-                Surface.CALENDAR: self._calendars,
-                Surface.TASKS: self._tasks,
-                Surface.COLLAB: self._collab,
-            }
-        )
         self._origins = origins
         self._repository = credentials
         self._database = database
@@ -166,29 +107,28 @@ class Accounts:
 
     def mailbox_for(self, caller: Caller) -> MergedMailbox:
         """Return the mailboxes that *caller* may use, merged; possibly none."""
-        return MergedMailbox(_open_all(self._mail, _usable(caller, Surface.EMAIL)))
+        return MergedMailbox(self._open_all(_usable(caller, Surface.EMAIL)))
 
     def calendars_for(self, caller: Caller) -> MergedCalendars:
         """Return the calendars that *caller* may use, merged; possibly none."""
-        calendars = _open_all(self._calendars, _usable(caller, Surface.CALENDAR))
+        calendars = self._open_all(_usable(caller, Surface.CALENDAR))
         return MergedCalendars(calendars, self._event_ids)
 
     def tasks_for(self, caller: Caller) -> TaskAccounts:
         """Return the task accounts that *caller* may use; possibly none."""
-        return TaskAccounts(_open_all(self._tasks, _usable(caller, Surface.TASKS)))
+        return TaskAccounts(self._open_all(_usable(caller, Surface.TASKS)))
 
     def content_for(self, caller: Caller) -> MergedContent:
         """Return the collaboration content that *caller* may use, merged; possibly none."""
-        return MergedContent(_open_all(self._collab, _usable(caller, Surface.COLLAB)))
+        return MergedContent(self._open_all(_usable(caller, Surface.COLLAB)))
 
     def content_of_connections(self, connections: Sequence[ConnectionInfo]) -> MergedContent:
         """Return the collaboration content of *connections*, merged."""
-        return MergedContent(_open_all(self._collab, connections))
+        return MergedContent(self._open_all(connections))
 
     def forget(self, connection_id: int) -> None:
         """Drop the cached state of a connection that was changed or removed."""
-        for ports in self._kinds.values():
-            ports.forget(connection_id)
+        self._ports.forget(connection_id)
         self._origins.forget(connection_id)
         self._repository.forget(connection_id)
 
@@ -205,15 +145,14 @@ class Accounts:
         try:
             yield
         finally:
-            self._mailboxes_on_servers.close()
+            self._ports.close()
 
     async def test(self, row: ConnectionRow) -> ConnectionTestResult:
         """Make one harmless read, store the resulting status and return the result."""
         # A connection is tested when it was connected: perhaps the first of its provider.
         await asyncio.to_thread(registry.load, row.kind, row.provider)
         connection = self._info(row)
-        ports = self._kinds.get(row.kind)
-        if ports is None:
+        if (row.kind, row.provider) not in catalogue.SERVICES:
             return ConnectionTestResult(
                 row.status, "This kind of connection cannot be tested yet.", 0
             )
@@ -222,10 +161,10 @@ class Accounts:
         started = time.monotonic()
         status, detail, can_send = "active", "The account answers.", True
         try:
-            if row.provider not in registry.WITHOUT_HTTP:
+            if row.provider not in catalogue.WITHOUT_HTTP:
                 # The token by itself: an app-only client without a site has nothing to read.
                 await self._credentials(connection).token()
-            await ports.open(connection).probe()
+            await self._ports.open(connection).probe()
         except SendingRefused:
             detail, can_send = connection_rows.SENDING_REFUSED, False
         except NeedsReauth as failure:
@@ -246,17 +185,11 @@ class Accounts:
 
     async def check(self, row: ConnectionRow) -> list[Finding]:
         """Check what can be checked without a change; see docs/guides/real-accounts.md."""
-        # All connectors; loaded when first asked for.
-        from providers.account_checks import calendar_server, catalogue, mail_server  # noqa: PLC0415
-
         connection = self._info(row)
-        if row.provider == "IMAP":
-            access = self._mailboxes_on_servers.access(connection)
-            return await mail_server.check_mailbox(connection, access)
-        if row.provider == "CALDAV":
-            return await calendar_server.check_calendars(
-                Account(self._upstream_for(connection), connection)
-            )
+        checks = resolve(catalogue.SERVICES[row.kind, row.provider].checks)
+        if callable(checks):
+            findings: list[Finding] = await checks(self._ports.opening(connection))
+            return findings
         missing = missing_scopes(
             row.kind, row.provider, row.granted_scopes, writing=connection.can_write
         )
@@ -269,7 +202,7 @@ class Accounts:
         answered = "A token is valid, or was renewed."
         findings.append(Finding(item="credentials", outcome=Outcome.AS_EXPECTED, detail=answered))
         account = Account(self._upstream_for(connection), connection)
-        return findings + await run_checks(catalogue.CHECKS[row.kind, row.provider], account)
+        return findings + await run_checks(checks, account)
 
     async def discover(self, search: "Search", *, dns_server: str) -> "Discovery":
         """Search for the servers of an address; see `providers.server_discovery.discovery`."""
@@ -297,8 +230,12 @@ class Accounts:
         )
 
     def _credentials(self, connection: ConnectionInfo) -> ConnectionCredentials:
-        scheme = _SCHEMES.get(connection.provider, "Bearer")
+        http = catalogue.CONNECTORS[connection.provider].http
+        scheme = "Bearer" if http is None else http.scheme
         return self._repository.for_connection(connection.id, scheme=scheme)
+
+    def _open_all(self, connections: Iterable[ConnectionInfo]) -> list[tuple[ConnectionInfo, Any]]:
+        return [(connection, self._ports.open(connection)) for connection in connections]
 
     def _info(self, row: ConnectionRow) -> ConnectionInfo:
         return ConnectionInfo(
@@ -368,12 +305,6 @@ def _scope_finding(missing: Sequence[str], row: ConnectionRow) -> Finding:
         outcome = Outcome.DIFFERS
         detail = f"The consent does not include {', '.join(missing)}: let the owner consent again."
     return Finding(item="scopes", outcome=outcome, detail=detail)
-
-
-def _open_all(
-    ports: _Ports[Port_co], connections: Iterable[ConnectionInfo]
-) -> list[tuple[ConnectionInfo, Port_co]]:
-    return [(connection, ports.open(connection)) for connection in connections]
 
 
 def _usable(caller: Caller, surface: Surface) -> Iterator[ConnectionInfo]:

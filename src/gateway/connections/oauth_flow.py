@@ -19,14 +19,9 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway.auth import tokens
 from gateway.connections import rows as connection_rows
-from gateway.connections.oauth_servers import (
-    EXTRA_PARAMS,
-    LOGIN_HINT_PROVIDERS,
-    missing_scopes,
-    scopes_of,
-)
+from gateway.connections.oauth_servers import missing_scopes, scopes_of
 from gateway.connections.token_endpoints import TokenEndpoints
-from gateway.provider_settings import CLIENT_SETTINGS, client_variables
+from gateway.provider_settings import client_variables
 from gateway.secrets.keyring import Keyring
 from gateway.store import timestamps
 from gateway.store.cleanup import delete_in_slices
@@ -36,6 +31,7 @@ from gateway.store.database import Database
 from gateway.store.tables import ConnectionRow, OAuthAttempt
 from policy.refusals import InvalidInput, NotFound
 from policy.vocabulary import Code
+from providers.catalogue.tables import CONSENTS
 from providers.failures import NeedsReauth, ProviderFailure
 from providers.oauth.credentials import Pkce, Tokens, authorize_url
 
@@ -117,7 +113,8 @@ class OAuthFlow:
                     expires_at=expires_at,
                 )
             )
-        hint = {"login_hint": row.account_email} if row.provider in LOGIN_HINT_PROVIDERS else {}
+        consent = CONSENTS[row.provider]
+        hint = {"login_hint": row.account_email} if consent.login_hint else {}
         url = authorize_url(
             server.url,
             client_id=server.client_id,
@@ -125,7 +122,7 @@ class OAuthFlow:
             scopes=_scopes(row),
             state=self._keyring.seal(f"{connection_id}.{attempt_id}".encode(), context=_CONTEXT),
             challenge=pkce.challenge,
-            extra={**EXTRA_PARAMS.get(row.provider, {}), **hint},
+            extra={**consent.parameters, **hint},
         )
         return PendingConsent(url, expires_at)
 
@@ -291,7 +288,7 @@ class OAuthFlow:
 
 def no_client_message(provider: str) -> str:
     """Return the message for a deployment without an OAuth client; it names the variables."""
-    if provider not in CLIENT_SETTINGS:
+    if provider not in CONSENTS:
         return "An own server has no consent page: change the credentials of the connection."
     client_id, secret = client_variables(provider)
     return f"This deployment has no OAuth client for {provider}: set {client_id} and {secret}."

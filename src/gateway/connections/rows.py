@@ -17,13 +17,8 @@ from gateway.store import timestamps
 from gateway.store.conflicts import retried
 from gateway.store.database import Database
 from gateway.store.tables import ConnectionRow
+from providers.catalogue import tables as catalogue
 
-KINDS: Mapping[str, tuple[str, ...]] = {
-    "email": ("PROVIDER_A", "PROVIDER_B", "IMAP"),
-    "calendar": ("PROVIDER_A", "PROVIDER_B", "CALDAV"),
-    "collab": ("COLLAB",),
-    "tasks": ("BOARDS", "PROJECTS"),
-}
 ID_KEY_BYTES = 32  # of ids of messages on IMAP servers
 # The detail of an active mailbox that can only be read.
 SENDING_REFUSED = "Mail can be read, but not sent: the server for outgoing mail refuses the login."
@@ -32,12 +27,8 @@ MODES = ("delegated", "selected_sites")
 
 # A scope that contains one of these words allows writes.
 _WRITE_WORDS = ("write", "send", "modify", "compose", "insert", "manage", "fullcontrol")
-_WRITE_SCOPES = frozenset(
-    {
-        "https://mail.google.com/",
-        "https://www.googleapis.com/auth/calendar",
-        "sites.selected",  # the grant is set per site
-    }
+_WRITE_SCOPES = frozenset().union(
+    *(consent.writing_scopes for consent in catalogue.CONSENTS.values())
 )
 
 

@@ -1,39 +1,20 @@
 """OAuth endpoints and clients of the providers, by deployment settings."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
 import msgspec
 
 from gateway.connections.oauth_servers import SANDBOX_CLIENT, AuthorizationServer
-from gateway.provider_settings import SANDBOX_PATHS
 from gateway.settings import Settings
-from providers import microsoft_user, registry
-from providers.connectors.boards.account import read_account
+from providers.catalogue.descriptors import resolve
+from providers.catalogue.tables import CONNECTORS, CONSENTS, OWN_SERVERS, SERVICES
 from providers.failures import Missing, NeedsReauth, Refused
 from providers.http.client import Upstream
 from providers.http.origins import Origins
 from providers.oauth.credentials import BodyStyle, StaticToken, TokenEndpoint, Tokens
 from providers.oauth.device_flow import DeviceEndpoint
-
-_PROVIDER_B = ("PROVIDER_B", "COLLAB")  # they share a login service
-
-
-async def _read_addresses_of_provider_a(upstream: Upstream) -> tuple[str, ...]:
-    # Imported here, so that a start without such accounts does not import their connector.
-    from providers.connectors.provider_a.account_cache import read_addresses  # noqa: PLC0415
-
-    return await read_addresses(upstream)
-
-
-# (kind, provider) -> what reads the addresses of the account that signed in.
-_READ_ADDRESSES: Mapping[tuple[str, str], Callable[[Upstream], Awaitable[tuple[str, ...]]]] = {
-    ("email", "PROVIDER_A"): _read_addresses_of_provider_a,
-    ("email", "PROVIDER_B"): microsoft_user.read_addresses,
-    ("calendar", "PROVIDER_B"): microsoft_user.read_addresses,
-    ("collab", "COLLAB"): microsoft_user.read_addresses,
-}
 
 
 class SignedInAccount(msgspec.Struct, frozen=True):
@@ -70,7 +51,7 @@ class TokenEndpoints:
         Returns:
             None when there is no client for the provider.
         """
-        if provider in registry.OWN_SERVERS:
+        if provider in OWN_SERVERS:
             return self._own_endpoint(connection_id, stored)
         client = self._client(provider, stored)
         if client is None:
@@ -82,7 +63,7 @@ class TokenEndpoints:
             client_id=client[0],
             client_secret=client[1],
             scope=f"{self._settings.collab_url}/.default" if "clientId" in stored else "",
-            style=BodyStyle.JSON if provider == "BOARDS" else BodyStyle.FORM,
+            style=BodyStyle.JSON if CONSENTS[provider].json_body else BodyStyle.FORM,
         )
 
     def _own_endpoint(self, connection_id: int, stored: Mapping[str, Any]) -> TokenEndpoint | None:
@@ -106,15 +87,17 @@ class TokenEndpoints:
             url=self._url(provider, "authorize"),
             client_id=client[0],
             client_secret=client[1],
-            device_url=self._url(provider, "devicecode") if provider in _PROVIDER_B else None,
+            device_url=self._url(provider, "devicecode")
+            if CONSENTS[provider].has_tenants
+            else None,
         )
 
     def revocation_url(self, provider: str) -> str | None:
         """Return the revocation endpoint, beside the token endpoint; None: there is none."""
-        if provider in registry.OWN_SERVERS:
+        if provider in OWN_SERVERS:
             return None
         token_url = self._url(provider, "token")
-        if provider in _PROVIDER_B or not token_url.endswith("token"):
+        if CONSENTS[provider].has_tenants or not token_url.endswith("token"):
             return None
         return f"{token_url.removesuffix('token')}revoke"
 
@@ -137,22 +120,23 @@ class TokenEndpoints:
             ProviderFailure: The provider did not answer.
         """
         url, token = self._settings.upstreams[kind, provider], tokens.access_token
-        if provider == "BOARDS":
-            account_id, email = await read_account(self._origins, url, token)
+        service = SERVICES[kind, provider]
+        if service.account:
+            account_id, email = await resolve(service.account)(self._origins, url, token)
             return SignedInAccount(account_id, () if email is None else (email,))
         addresses: tuple[str, ...] = ()
-        read = _READ_ADDRESSES.get((kind, provider))
-        if read is not None:
+        http = CONNECTORS[provider].http
+        if service.addresses and http is not None:
             credentials = StaticToken(token)
             upstream = Upstream(
                 self._origins,
                 url,
                 connection="person",
                 credentials=credentials,
-                classify=registry.CLASSIFIERS[provider],
+                classify=resolve(http.classify),
             )
             try:
-                addresses = await read(upstream)
+                addresses = await resolve(service.addresses)(upstream)
             except (Missing, NeedsReauth, Refused):
                 addresses = ()
         named = () if tokens.account is None else (tokens.account,)
@@ -161,7 +145,7 @@ class TokenEndpoints:
     def _client(self, provider: str, stored: Mapping[str, Any]) -> tuple[str, str | None] | None:
         if "clientId" in stored:
             return str(stored["clientId"]), str(stored["clientSecret"])
-        if provider in registry.OWN_SERVERS:
+        if provider in OWN_SERVERS:
             return None
         if self._settings.sandbox:
             return SANDBOX_CLIENT, SANDBOX_CLIENT
@@ -169,23 +153,17 @@ class TokenEndpoints:
         return None if client_id is None else (client_id, secret)
 
     def _url(self, provider: str, endpoint: str, *, tenant: object = None) -> str:
-        """Return the URL of *endpoint*: "authorize", "token", or "devicecode" of provider B."""
+        """Return the URL of *endpoint*: "authorize", "token", or "devicecode" with tenants."""
         settings = self._settings
         sandbox = f"{settings.base_url}/sandbox/oauth"
-        if provider in _PROVIDER_B:
-            login = f"{sandbox}/provider-b" if settings.sandbox else settings.oauth_b_url
+        consent = CONSENTS[provider]
+        if consent.has_tenants:
+            login = getattr(settings, f"{consent.server}_url")
+            login = f"{sandbox}/{consent.sandbox_path}" if settings.sandbox else login
             tenant = quote(str(tenant or settings.provider_b_tenant), safe="")
             return f"{login}/{tenant}/oauth2/v2.0/{endpoint}"
         if settings.sandbox:
-            return f"{sandbox}/{SANDBOX_PATHS[provider]}/{endpoint}"
-        match provider:
-            case "PROVIDER_A":
-                token, authorize = settings.oauth_a_url, settings.oauth_a_authorize_url
-            case "PROJECTS":
-                token, authorize = (
-                    settings.oauth_projects_url,
-                    settings.oauth_projects_authorize_url,
-                )
-            case _:
-                token, authorize = settings.oauth_tasks_url, settings.oauth_tasks_authorize_url
-        return token if endpoint == "token" else authorize
+            return f"{sandbox}/{consent.sandbox_path}/{endpoint}"
+        name = "url" if endpoint == "token" else "authorize_url"
+        url: str = getattr(settings, f"{consent.server}_{name}")
+        return url

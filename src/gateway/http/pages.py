@@ -24,9 +24,9 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import graph
-from gateway.connections.products import PRODUCTS
 from gateway.http.api_descriptions import access_document, operation_documents
 from gateway.http.sandbox_mount import DemoToken
+from providers.catalogue import tables as catalogue
 
 # Own origin only; GraphiQL's editor needs workers from blobs and inline styles.
 PAGE_POLICY = (
@@ -91,7 +91,7 @@ def install(app: FastAPI, *, sandbox: ASGIApp | None, demo: Sequence[DemoToken] 
             "sandbox": on_sandbox,
             "documents": documents,
             "profiles": profiles,
-            "products": {kind: dict(names) for kind, names in PRODUCTS.items()},
+            "products": {kind: dict(names) for kind, names in catalogue.PRODUCTS.items()},
         }
     )
 

@@ -1,8 +1,7 @@
 """Connections: accounts of operators; their credentials are stored and never returned."""
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -30,7 +29,9 @@ from gateway.operations.validation import invalid
 from gateway.secrets.keyring import Keyring
 from gateway.store import timestamps
 from gateway.store.tables import ConnectionRow, Operator
-from providers.account_checks.checks import Finding, Outcome
+from providers.catalogue import tables as catalogue
+from providers.catalogue.descriptors import Connector, OwnServer
+from providers.ports.checks import Finding, Outcome
 
 Kind = Literal["email", "calendar", "tasks", "collab"]
 Mode = Literal["delegated", "selected_sites"]
@@ -139,7 +140,7 @@ class ConnectionService:
             UnknownReference: The operator or the resource does not exist.
             NotLinked: The operator is not linked to the resource.
         """
-        providers = connection_rows.KINDS[new.kind]
+        providers = catalogue.KINDS[new.kind]
         if new.provider not in providers:
             raise invalid("provider", f"must be one of {', '.join(providers)} for {new.kind}")
         _require_collab(new.kind, {name for name in _COLLAB_MEMBERS if getattr(new, name)})
@@ -263,8 +264,9 @@ class ConnectionService:
         }
 
     def _base_url(self, provider: str, url: str | None) -> str | None:
-        if provider in _OWN_SERVERS:
-            return _OWN_SERVERS[provider](url)
+        own_server = catalogue.CONNECTORS[provider].own_server
+        if own_server is not None:
+            return _server_url(own_server, url)
         if url is None:
             return None
         try:
@@ -275,27 +277,22 @@ class ConnectionService:
             ) from None
 
 
-def _imap_url(url: str | None) -> str:
-    """Return the address of an IMAP server; an administrator may name any server."""
+def _server_url(server: OwnServer, url: str | None) -> str:
+    """Return the address of an own server; an administrator may name any server."""
+    if url is None:
+        raise invalid("baseUrl", f"is required: the server, such as {server.example}")
+    try:
+        return https_url(url) if server.scheme == "https" else _endpoint_url(url, server.scheme)
+    except ValueError as failure:
+        reason = str(failure) if server.scheme == "https" else str(failure).rstrip(".")
+        raise invalid("baseUrl", f"is no {server.protocol} server: {reason}") from None
+
+
+def _endpoint_url(url: str, scheme: str) -> str:
     from providers.imap.endpoints import Endpoint  # noqa: PLC0415 - few connections need it
 
-    if url is None:
-        raise invalid("baseUrl", "is required: the server, such as imaps://mail.example.org")
-    try:
-        Endpoint.parse(url, "imap")
-    except ValueError as failure:
-        raise invalid("baseUrl", f"is no IMAP server: {str(failure).rstrip('.')}") from None
+    Endpoint.parse(url, scheme)
     return url.strip().rstrip("/")
-
-
-def _caldav_url(url: str | None) -> str:
-    """Return the address of a CalDAV server; an administrator may name any server."""
-    if url is None:
-        raise invalid("baseUrl", "is required: the server, such as https://calendar.example.org")
-    try:
-        return https_url(url)
-    except ValueError as failure:
-        raise invalid("baseUrl", f"is no CalDAV server: {failure}") from None
 
 
 def https_url(url: str) -> str:
@@ -308,24 +305,20 @@ def https_url(url: str) -> str:
     return url.strip().rstrip("/")
 
 
-_OWN_SERVERS: Mapping[str, Callable[[str | None], str]] = MappingProxyType(
-    {"IMAP": _imap_url, "CALDAV": _caldav_url}
-)
-
-
 def _store_credentials(row: ConnectionRow, credentials: Credentials, keyring: Keyring) -> None:
     stored = credentials.stored()
-    is_own = row.provider in _OWN_SERVERS
-    if ("username" in stored) != is_own:
+    server = catalogue.CONNECTORS[row.provider].own_server
+    is_own = server is not None
+    needs_password = server is not None and not server.takes_tokens
+    if ("username" in stored) != is_own or (needs_password and "accessToken" in stored):
         form = "username and password" if is_own else "no username and password"
         raise invalid("credentials", f"of {row.provider} must have {form}")
-    if "accessToken" in stored and row.provider == "CALDAV":
-        raise invalid("credentials", "of CALDAV must have username and password")
     if "tokenUrl" in stored:
         _check_token_url(str(stored["tokenUrl"]))
     if "submissionUrl" in stored:
-        if row.provider != "IMAP":
-            raise invalid("credentials.submissionUrl", "is for IMAP alone")
+        if server is None or not server.submits:
+            submitting = (code for code, other in catalogue.CONNECTORS.items() if _submits(other))
+            raise invalid("credentials.submissionUrl", f"is for {', '.join(submitting)} alone")
         _check_submission_url(str(stored["submissionUrl"]))
     connection_rows.replace(row, stored, keyring)
 
@@ -348,7 +341,12 @@ def _check_token_url(url: str) -> None:
 
 def _can_submit(row: ConnectionRow, keyring: Keyring) -> bool:
     """Return whether mail of an own server can be sent, and so be changed."""
-    return row.provider == "IMAP" and "submissionUrl" in connection_rows.unseal(row, keyring)
+    connector = catalogue.CONNECTORS[row.provider]
+    return _submits(connector) and "submissionUrl" in connection_rows.unseal(row, keyring)
+
+
+def _submits(connector: Connector) -> bool:
+    return connector.own_server is not None and connector.own_server.submits
 
 
 def test_view(result: ConnectionTestResult) -> views.ConnectionTest:

@@ -8,7 +8,8 @@ from gateway.connections import rows as connection_rows
 from gateway.operations.json_schemas import Keywords, enum_of
 from gateway.operations.settings_views import TokenSettings
 from policy import vocabulary as words
-from providers.account_checks.checks import Outcome
+from providers.catalogue.tables import CODES
+from providers.ports.checks import Outcome
 from rest_compat.saved.methods import METHODS
 
 Long = Annotated[int, Keywords(format="int64")]
@@ -77,9 +78,7 @@ class Connection(TypedDict):
     resourceId: Annotated[Long, "The id of its resource."]
     operatorId: Annotated[str, "The id of its operator."]
     kind: Annotated[str, "The surface that it serves.", enum_of(words.Surface)]
-    provider: Annotated[
-        str, "The code of the account's provider.", enum_of(words.Provider, words.TaskProvider)
-    ]
+    provider: Annotated[str, "The code of the account's provider.", enum_of(CODES)]
     mode: Annotated[Mode | None, "The way to collaboration content; null on other kinds."]
     accountEmail: Annotated[str, "The account's address."]
     grantedScopes: Annotated[list[str], "The scopes that the account's owner granted."]

@@ -8,6 +8,7 @@ import strawberry
 from graph.context import Info
 from graph.scalars import JSON, Long
 from policy.vocabulary import Surface
+from providers.catalogue.tables import KINDS
 
 _ACCESS_INFO = "The active restrictions of the access token in words; null when there are none."
 _WARNINGS = "One sentence per account or part that could not be read; null when all were."
@@ -24,7 +25,7 @@ def access_info(info: Info) -> str | None:
 
 @strawberry.enum(graphql_name_from="value", description="The product that holds the content.")
 class CollabProvider(StrEnum):
-    COLLAB = "COLLAB"
+    locals().update({code: code for code in KINDS[Surface.COLLAB]})
 
 
 @strawberry.enum(graphql_name_from="value", description="What a search hit is.")

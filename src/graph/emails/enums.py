@@ -4,6 +4,9 @@ from enum import StrEnum
 
 import strawberry
 
+from policy.vocabulary import Surface
+from providers.catalogue.tables import KINDS
+
 
 @strawberry.enum(graphql_name_from="value", description="How a body is written.")
 class BodyType(StrEnum):
@@ -20,6 +23,4 @@ class Importance(StrEnum):
 
 @strawberry.enum(graphql_name_from="value", description="The mail provider that holds it.")
 class MailProvider(StrEnum):
-    PROVIDER_A = "PROVIDER_A"
-    PROVIDER_B = "PROVIDER_B"
-    IMAP = "IMAP"
+    locals().update({code: code for code in KINDS[Surface.EMAIL]})

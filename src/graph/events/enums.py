@@ -4,6 +4,9 @@ from enum import StrEnum
 
 import strawberry
 
+from policy.vocabulary import Surface
+from providers.catalogue.tables import KINDS
+
 
 @strawberry.enum(graphql_name_from="value", description="The status of an event.")
 class EventStatus(StrEnum):
@@ -22,6 +25,4 @@ class AttendeeResponse(StrEnum):
 
 @strawberry.enum(graphql_name_from="value", description="The calendar provider that holds it.")
 class CalendarProvider(StrEnum):
-    PROVIDER_A = "PROVIDER_A"
-    PROVIDER_B = "PROVIDER_B"
-    CALDAV = "CALDAV"
+    locals().update({code: code for code in KINDS[Surface.CALENDAR]})

@@ -13,8 +13,9 @@ from graph.masking.guards import guarded
 from graph.tasks import read_arguments, routing, types, views
 from graph.warnings import warnings
 from policy.vocabulary import Surface, TaskField, TaskOp
+from providers.catalogue.tables import NAMES
 from providers.ports.tasks import BoardQuery, ItemQuery, TaskPosition
-from providers.tasks.accounts import DISPLAY_NAMES, TaskAccount
+from providers.tasks.accounts import TaskAccount
 
 MAX_LIMIT, DEFAULT_LIMIT = 200, 50
 
@@ -45,7 +46,7 @@ async def task_providers(info: Info) -> list[views.TaskProviderView]:
     return [
         views.TaskProviderView(
             provider_code=connection.provider,
-            provider_display_name=DISPLAY_NAMES.get(connection.provider, connection.provider),
+            provider_display_name=NAMES.get(connection.provider, connection.provider),
             connection_id=connection.id,
             status=connection.status,
         )

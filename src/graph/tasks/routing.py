@@ -8,11 +8,13 @@ from graph.context import Context
 from policy import refusals
 from policy.gates import Connection
 from policy.vocabulary import Code, Surface
+from providers.catalogue.tables import KINDS
 from providers.failures import Missing, MissingScope, OutcomeUnknown, ProviderFailure, Refused
 from providers.ports.tasks import StalePosition, TaskTarget
-from providers.tasks.accounts import DISPLAY_NAMES, TaskAccount
+from providers.tasks.accounts import TaskAccount
 
 AUTO = "AUTO"
+_CODES = KINDS[Surface.TASKS]
 
 Result = TypeVar("Result")
 
@@ -31,10 +33,9 @@ def provider_code(provider: str | None, context: Context) -> str:
     if code == AUTO:
         default = context.caller.grant.default_task_provider
         code = AUTO if default is None else default
-    if code != AUTO and code not in DISPLAY_NAMES:
+    if code != AUTO and code not in _CODES:
         raise refusals.InvalidInput(
-            f"provider must be auto or one of {', '.join(DISPLAY_NAMES)}.",
-            code=Code.INVALID_PROVIDER,
+            f"provider must be auto or one of {', '.join(_CODES)}.", code=Code.INVALID_PROVIDER
         )
     return code
 

@@ -41,12 +41,6 @@ _SECRET_EXPIRED = 7000222  # docs/spec/upstream/oauth.md#microsoft
 REVOKE_SECONDS = 5.0  # an operator waits for it
 MAX_BYTES = 256 * 1024  # of a response, which holds a few tokens
 
-# Parameters of authorization URLs that ask for a refresh token, in the two ways of providers.
-OFFLINE_BY_ACCESS_TYPE: Mapping[str, str] = MappingProxyType(
-    {"access_type": "offline", "prompt": "consent"}
-)
-OFFLINE_BY_SCOPE: Mapping[str, str] = MappingProxyType({"response_mode": "query"})
-
 
 class BodyStyle(StrEnum):
     """Encoding of a token endpoint's requests."""

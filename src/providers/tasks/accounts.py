@@ -1,17 +1,11 @@
 """The task accounts of one caller, by connection."""
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 
 import msgspec
 
 from providers.ports.connection import ConnectionInfo
 from providers.ports.tasks import TaskPort
-
-# Provider code -> name shown to people. Every task provider has an entry.
-DISPLAY_NAMES: Mapping[str, str] = MappingProxyType(
-    {"BOARDS": "Task boards", "PROJECTS": "Task projects"}
-)
 
 
 class TaskAccount(msgspec.Struct, frozen=True):

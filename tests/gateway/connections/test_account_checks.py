@@ -3,8 +3,9 @@
 import pytest
 import seeded_sandbox
 
-from providers.account_checks.catalogue import CHECKS
-from providers.account_checks.checks import ByHand
+from providers.catalogue.descriptors import resolve
+from providers.catalogue.tables import SERVICES
+from providers.ports.checks import ByHand
 from sandbox.world.people import STUDIO_ACCOUNT, YARD_ACCOUNT
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("emptied")]
@@ -74,14 +75,15 @@ def check(admin, operator, resource, sandbox, gateway):
     return run
 
 
-@pytest.mark.parametrize(("kind", "provider"), CHECKS)
+@pytest.mark.parametrize(("kind", "provider"), ACCOUNTS)
 async def test_an_ordinary_account_is_as_expected(check, sandbox, kind, provider):
     findings, ok = await check(kind, provider)
-    by_hand = {each.item for each in CHECKS[kind, provider] if isinstance(each, ByHand)}
+    checks = resolve(SERVICES[kind, provider].checks)
+    by_hand = {each.item for each in checks if isinstance(each, ByHand)}
 
     assert ok, findings
     assert list(findings)[:2] == ["scopes", "credentials"]
-    assert list(findings)[2:] == [each.item for each in CHECKS[kind, provider]]
+    assert list(findings)[2:] == [each.item for each in checks]
     assert {item: finding["outcome"] for item, finding in findings.items()} == {
         item: "by-hand" if item in by_hand else "as-expected" for item in findings
     }

@@ -7,7 +7,7 @@ import pytest
 from gateway.connections.accounts import Accounts
 from providers.ports.connection import ConnectionInfo
 
-KINDS = {"email": "PROVIDER_A", "calendar": "PROVIDER_A", "tasks": "BOARDS", "collab": "CONTENT"}
+KINDS = {"email": "PROVIDER_A", "calendar": "PROVIDER_A", "tasks": "BOARDS", "collab": "COLLAB"}
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def opened(monkeypatch):
     """The kinds of connections that were opened."""
     kinds = []
     monkeypatch.setattr(
-        "gateway.connections.accounts._Ports.open",
+        "providers.registry.PortRegistry.open",
         lambda _self, connection: kinds.append(connection.kind) or object(),
     )
     return kinds

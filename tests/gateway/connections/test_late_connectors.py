@@ -9,6 +9,8 @@ from gateway.connections import rows as connection_rows
 from gateway.connections.accounts import Accounts
 from gateway.store.database import StorageUnavailable
 from providers import registry
+from providers.catalogue import tables as catalogue
+from providers.catalogue.descriptors import resolve
 
 
 @pytest.fixture
@@ -19,12 +21,19 @@ def loaded(monkeypatch):
     return connectors
 
 
-def test_each_kind_and_provider_has_a_connector():
-    stored = {
-        (kind, provider) for kind, names in connection_rows.KINDS.items() for provider in names
-    }
+def test_the_references_of_each_descriptor_lead_to_code():
+    """A descriptor names code by texts, which neither the linter nor the type checker reads."""
+    references = [
+        reference
+        for connector in catalogue.CONNECTORS.values()
+        for part in (*connector.services, connector.http)
+        if part is not None
+        for name in ("port", "checks", "addresses", "account", "classify")
+        if (reference := getattr(part, name, ""))
+    ]
 
-    assert set(registry._MODULES) == stored
+    assert all(resolve(reference) for reference in references)
+    assert len(references) == 29
 
 
 async def test_a_start_imports_the_connectors_of_the_stored_connections(
@@ -49,7 +58,8 @@ def test_a_worker_without_connections_has_no_connector():
     script = (
         "import sys, gateway.server\n"
         "from providers import registry\n"
-        "names = [registry._CONNECTORS + name for name in registry._MODULES.values()]\n"
+        "from providers.catalogue import tables as catalogue\n"
+        "names = [service.port.split(':')[0] for service in catalogue.SERVICES.values()]\n"
         "before = [name for name in names if name in sys.modules]\n"
         "registry.load('email', 'IMAP')\n"
         "registry.load('email', 'ABSENT')\n"

@@ -3,12 +3,8 @@
 import re
 from urllib.parse import parse_qsl, urlsplit
 
-from providers.oauth.token_endpoint import (
-    OFFLINE_BY_ACCESS_TYPE,
-    OFFLINE_BY_SCOPE,
-    Pkce,
-    authorize_url,
-)
+from providers.catalogue.tables import CONSENTS
+from providers.oauth.token_endpoint import Pkce, authorize_url
 
 
 def test_a_challenge_is_the_documented_digest():
@@ -48,7 +44,7 @@ def test_an_authorization_url_has_the_standard_parameters():
 
 
 def test_parameters_of_a_provider_are_added():
-    for extra in (OFFLINE_BY_ACCESS_TYPE, OFFLINE_BY_SCOPE):
+    for extra in (CONSENTS["PROVIDER_A"].parameters, CONSENTS["PROVIDER_B"].parameters):
         url = authorize_url(
             "https://id.test/authorize?tenant=a",
             client_id="us",

@@ -16,6 +16,7 @@ from gateway.secrets.keyring import Keyring
 from gateway.settings import Settings
 from gateway.store.database import Database
 from gateway.store.tables import ConnectionRow, OperatorResource
+from providers.catalogue.tables import WITHOUT_HTTP
 
 TIMEOUT_SECONDS = 5.0  # for an upstream to accept a connection
 
@@ -106,7 +107,7 @@ async def providers(store: Database, settings: Settings) -> Finding:
             await session.exec(
                 select(ConnectionRow.kind, ConnectionRow.provider, ConnectionRow.base_url).where(
                     col(ConnectionRow.status) != "disabled",
-                    col(ConnectionRow.provider) != "IMAP",  # not by HTTP: `own_servers`
+                    col(ConnectionRow.provider).not_in(WITHOUT_HTTP),  # `own_servers`
                 )
             )
         ).all()

@@ -19,6 +19,7 @@ from gateway.store import sqlite
 from gateway.store.serving import lacking
 from gateway.unknown_variables import unknown_variables
 from gateway.version import API_VERSION, VERSION
+from providers.catalogue.tables import CONSENTS
 
 _PAGES = ("explorer/index.html", "docs/index.html")
 _ANYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104 - compared, not bound
@@ -149,21 +150,15 @@ def address(settings: Settings) -> Finding:
     return ok("address", settings.base_url)
 
 
-_PROVIDERS = {
-    "PROVIDER_A": "Google",
-    "PROVIDER_B": "Microsoft",
-    "BOARDS": "monday.com",
-    "PROJECTS": "Asana",
-}
-
-
 def oauth_clients(settings: Settings) -> Finding:
     """Check at which providers this deployment has an OAuth client, and name what is missing."""
     name = "oauth clients"
     if settings.sandbox:
         return ok(name, "those of the sandbox")
     ready, without_secret, without_id, absent = [], [], [], []
-    for provider, vendor in _PROVIDERS.items():
+    # Services of one vendor share a client.
+    vendors = {consent.vendor: code for code, consent in CONSENTS.items()}
+    for vendor, provider in vendors.items():
         client_id, secret = settings.oauth_client(provider)
         variables = client_variables(provider)
         if client_id and secret:

@@ -34,7 +34,7 @@ from gateway.cli.connection_options import (
 )
 from gateway.cli.console import output_table, report, report_rows, run_async
 from gateway.cli.options import AsJson
-from gateway.connections.products import with_product
+from providers.catalogue.tables import with_product
 
 if TYPE_CHECKING:
     from gateway.cli.stores import Store

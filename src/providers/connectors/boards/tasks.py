@@ -17,6 +17,7 @@ from providers.connectors.boards.writing import BoardLocks, Writer
 from providers.failures import Missing, NeedsReauth, ProviderFailure, Refused, unwrap
 from providers.http.client import Upstream
 from providers.item_visibility import DERIVED, Column, revealing_columns
+from providers.ports.opening import Opening
 from providers.ports.tasks import (
     BoardQuery,
     BoardSlice,
@@ -34,6 +35,11 @@ _ID = re.compile(r"[0-9]{1,32}")
 _MAX_IDS = 100  # boards or items of one call
 
 
+def open_port(opening: Opening) -> "BoardTasks":
+    """Open the account of a connection; makes no call."""
+    return BoardTasks(opening.upstream(), opening.memory(BoardLocks))
+
+
 class BoardTasks:
     """Boards of one connection; implements `providers.ports.tasks.TaskPort`."""
 
@@ -47,20 +53,17 @@ class BoardTasks:
     async def boards(
         self, query: BoardQuery, *, after: TaskPosition | None, wanted: AbstractSet[str]
     ) -> BoardSlice:
-        """Return boards; see `TaskPort.boards`."""
         if query.only is not None:
             query = replace(query, only=set(filter(_ID.fullmatch, query.only)))
         fields = wanted - {"groups", "columns", "tags"}
         return await BoardList(self._client, query, fields).page(after)
 
     async def board(self, board_id: str, *, wanted: AbstractSet[str]) -> TaskBoard:
-        """Read one board; see `TaskPort.board`."""
         return unwrap((await self.boards_by_id([board_id], wanted=wanted))[board_id])
 
     async def boards_by_id(
         self, board_ids: Sequence[str], *, wanted: AbstractSet[str]
     ) -> Mapping[str, TaskBoard | ProviderFailure]:
-        """Read boards in one call; see `TaskPort.boards_by_id`."""
         boards: dict[str, response_types.Board] = {}
         for ids in _chunks(board_ids):
             data = await self._client.read(
@@ -80,7 +83,6 @@ class BoardTasks:
         after: TaskPosition | None,
         visibility: ItemVisibility,
     ) -> ItemSlice:
-        """Return items of a board; see `TaskPort.items`."""
         _require_valid_id(board_id)
         visibility = replace(visibility, wanted=visibility.wanted - {"comments"})
         columns: tuple[Column, ...] = ()
@@ -107,7 +109,6 @@ class BoardTasks:
         return await listing.page(after, query.limit)
 
     async def item(self, item_id: str, *, visibility: ItemVisibility) -> TaskItem:
-        """Read one item; see `TaskPort.item`."""
         return unwrap((await self.items_by_id([item_id], visibility=visibility))[item_id])
 
     async def items_by_id(
@@ -132,21 +133,17 @@ class BoardTasks:
         return {item_id: items.get(item_id) or Missing() for item_id in item_ids}
 
     async def target(self, item_id: str, *, columns: bool = False) -> TaskTarget:
-        """Return the boards of an item; see `TaskPort.target`."""
         document = documents.TARGET if columns else documents.PLACE
         return unwrap((await self._targets([item_id], document))[item_id])
 
     async def targets(self, item_ids: Sequence[str]) -> Mapping[str, TaskTarget | ProviderFailure]:
-        """Return the boards of items by one call; see `TaskPort.targets`."""
         return await self._targets(item_ids, documents.PLACE)
 
     async def create(self, item: NewItem) -> CreatedTask:
-        """Create an item; see `TaskPort.create`."""
         _require_valid_id(item.board_id)
         return await self._writer.create(item)
 
     async def people(self, values: Sequence[Any]) -> Sequence[str | None]:
-        """Look up the people of JSON values in one call; see `TaskPort.people`."""
         ids = [user_id for value in values for user_id in _person_ids(value)]
         known = [user_id for user_id in dict.fromkeys(ids) if user_id is not None]
         addresses: dict[str, str | None] = {}
@@ -159,7 +156,6 @@ class BoardTasks:
         return [addresses.get(user_id or "") or None for user_id in ids]
 
     async def update(self, target: TaskTarget, fields: Mapping[str, str]) -> tuple[str, ...]:
-        """Set columns; see `TaskPort.update`."""
         return await self._writer.update(target, fields)
 
     async def delete(self, target: TaskTarget) -> None:
@@ -167,7 +163,6 @@ class BoardTasks:
         await self._writer.delete(target)
 
     async def comment(self, target: TaskTarget, body: str) -> str:
-        """Add a comment; see `TaskPort.comment`."""
         return await self._writer.comment(target, body)
 
     async def probe(self) -> None:

@@ -46,7 +46,6 @@ class Writer:
         self._locks = locks
 
     async def create(self, item: NewItem) -> CreatedTask:
-        """Create an item; see `TaskPort.create`."""
         values = {column: _value(text) for column, text in item.fields.items()}
         async with self._locks.of(item.board_id):
             try:
@@ -62,7 +61,6 @@ class Writer:
         return CreatedTask(item_id, refused)
 
     async def update(self, target: TaskTarget, fields: Mapping[str, str]) -> tuple[str, ...]:
-        """Set columns; see `TaskPort.update`."""
         values = {
             column: text if column == NAME_COLUMN else _value(text)
             for column, text in fields.items()

@@ -9,6 +9,7 @@ Calendars on the owners' own servers, by CalDAV: docs/spec/upstream/caldav.md.
     dav_client        requests by WebDAV
     multistatus       bodies of WebDAV requests and answers
     failures          error answers as failures
+    checks            checks of an account
     content_lines     syntax of iCalendar: components and content lines
     calendar_objects  from iCalendar to the events of one calendar object
     people            people and joining links of an event
@@ -21,3 +22,25 @@ Calendars on the owners' own servers, by CalDAV: docs/spec/upstream/caldav.md.
     occurrences       the events of a calendar object that overlap a range
     mapping           from occurrences to records
 """
+
+from providers.catalogue.descriptors import Connector, Http, OwnServer, Service
+
+CONNECTOR = Connector(
+    code="CALDAV",
+    name="Calendar server",
+    http=Http(
+        classify=f"{__name__}.failures:classify",
+        concurrency=4,
+        scheme="Basic",
+        from_origin=True,  # these servers send addresses anywhere on their origin
+    ),
+    own_server=OwnServer(protocol="CalDAV", example="https://calendar.example.org", scheme="https"),
+    services=(
+        Service(
+            kind="calendar",
+            product="own calendar server",
+            port=f"{__name__}.calendars:open_port",
+            checks=f"{__name__}.checks:check_calendars",
+        ),
+    ),
+)

@@ -27,12 +27,20 @@ from providers.ports.calendar import (
     Span,
 )
 from providers.ports.connection import ConnectionInfo
+from providers.ports.opening import Opening
 from providers.records.calendar import Calendar, Event
 
 _EXPANDED_AT_ONCE = 0.01  # seconds of expansion; other requests run in between
 _MAX_WORK_OF_READING = 60 * MAX_WORK  # of all events of a calendar, for one reading
 _WORK_OF_OCCURRENCE = 25.0
 _MAX_HELD = 4 * MAX_EVENTS  # occurrences at a time
+
+
+def open_port(opening: Opening) -> "CaldavCalendars":
+    """Open the account of a connection; makes no call."""
+    return CaldavCalendars(
+        opening.info, opening.upstream(), opening.memory(AccountMemory), opening.shared(RangeCache)
+    )
 
 
 class CaldavCalendars:
@@ -50,7 +58,6 @@ class CaldavCalendars:
         self._account = info.account_email.casefold()
 
     async def calendars(self, *, recent: bool = False) -> Sequence[Calendar]:
-        """Return every calendar for events; see `CalendarPort.calendars`."""
         del recent  # each request needs the calendars' versions
         was_known = bool(self._memory.homes)
         if not was_known:
@@ -68,7 +75,6 @@ class CaldavCalendars:
     async def events(
         self, calendar: str, selection: EventSelection, *, first: Response | None = None
     ) -> EventList:
-        """Return the events that overlap a span; see `CalendarPort.events`."""
         del first  # `first_pages` returns none
         objects = await self._objects.in_range(calendar, selection.span)
         parsed = [stored.parsed for stored in objects.objects.values()]
@@ -83,7 +89,6 @@ class CaldavCalendars:
         return _listed(listed, selection.wanted, parsed, complete=is_complete)
 
     async def event(self, calendar: str, event: str, *, wanted: AbstractSet[str]) -> Event:
-        """Read one event; see `CalendarPort.event`."""
         name = event.partition(SEPARATOR)[0]
         read = occurrence(await self._objects.one(calendar, name), event)
         if read is None:
@@ -93,7 +98,6 @@ class CaldavCalendars:
     async def events_by_id(
         self, names: Sequence[EventName], *, wanted: AbstractSet[str]
     ) -> Mapping[EventName, Event]:
-        """Read events, those of a calendar together; see `CalendarPort.events_by_id`."""
         by_calendar: dict[str, dict[str, None]] = {}
         for name in names:
             object_name = name.event.partition(SEPARATOR)[0]
@@ -116,7 +120,6 @@ class CaldavCalendars:
     async def instances(
         self, calendar: str, series: str, span: Span, *, wanted: AbstractSet[str]
     ) -> EventList:
-        """Return the instances of a series; see `CalendarPort.instances`."""
         parsed = await self._objects.one(calendar, series)
         expansion = await _expand([parsed], span, cancelled=False)
         listed = _first(expansion.events, newest_first=False)
@@ -125,7 +128,6 @@ class CaldavCalendars:
     async def first_pages(
         self, calendars: Sequence[str], selection: EventSelection
     ) -> Mapping[str, Response]:
-        """Return nothing: a report is about one calendar; see `CalendarPort.first_pages`."""
         del calendars, selection
         return {}
 
@@ -137,7 +139,6 @@ class CaldavCalendars:
         return {}
 
     async def busy(self, calendar: str, span: Span, *, own_responses: bool) -> BusyTimes:
-        """Return the busy times of a calendar, from its events; see `CalendarPort.busy`."""
         objects = await self._objects.in_range(calendar, span)
         parsed = [stored.parsed for stored in objects.objects.values()]
         if not objects.complete:

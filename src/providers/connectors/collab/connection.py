@@ -27,7 +27,13 @@ from providers.http.client import Upstream
 from providers.microsoft_user import read_addresses
 from providers.ports.collab import FileQuery, Page, SearchPage, SearchQuery
 from providers.ports.connection import ConnectionInfo
+from providers.ports.opening import Opening
 from providers.records import collab as records
+
+
+def open_port(opening: Opening) -> "CollabConnection":
+    """Open the account of a connection; makes no call."""
+    return CollabConnection(opening.info, opening.upstream(), opening.memory(ConnectionCache))
 
 
 class CollabConnection:

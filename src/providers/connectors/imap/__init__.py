@@ -7,7 +7,6 @@ Mailboxes on the owners' own servers, by IMAP: docs/spec/upstream/imap.md.
     folder_index     UIDs and received times of the messages of one folder
     received_times   what is known of them at a moment
     search_criteria  mail queries as the criteria of SEARCH
-    requested_items  the items of FETCH for the wanted attributes
     searching        searches over all folders, newest first
     threads          conversations over all folders
     thread_roots     threads of messages that name their parent alone
@@ -22,4 +21,29 @@ Mailboxes on the owners' own servers, by IMAP: docs/spec/upstream/imap.md.
     sending          composition of new messages, replies and forwards
     submitting       messages that are submitted once, or held once as drafts
     filing           messages that the gateway puts into folders
+    checks           checks of an account
 """
+
+from providers.catalogue.descriptors import Connector, OwnServer, Service
+
+CONNECTOR = Connector(
+    code="IMAP",
+    name="Mail server",
+    mail_prefix="imap",
+    mail_id=r"[A-Za-z0-9+/=_-]{1,512}",
+    own_server=OwnServer(
+        protocol="IMAP",
+        example="imaps://mail.example.org",
+        scheme="imap",
+        takes_tokens=True,
+        submits=True,
+    ),
+    services=(
+        Service(
+            kind="email",
+            product="own mail server",
+            port=f"{__name__}.mailbox:open_port",
+            checks=f"{__name__}.checks:check_mailbox",
+        ),
+    ),
+)

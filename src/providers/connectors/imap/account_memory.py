@@ -48,6 +48,10 @@ class AccountMemory:
     )
     refreshing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
+    def close(self) -> None:
+        """End the connections to the server that are kept open."""
+        self.pool.close()
+
     def forget_other_folders(self, names: Container[bytes]) -> None:
         """Drop the indexes of folders that are not among *names* any more."""
         for name in [name for name in self.indexes if name not in names]:

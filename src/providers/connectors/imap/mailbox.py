@@ -19,7 +19,7 @@ from providers.connectors.imap.account_memory import AccountMemory
 from providers.connectors.imap.folders import Folder, read_folders
 from providers.connectors.imap.message_ids import Location, MessageIds
 from providers.connectors.imap.sending import Sender
-from providers.connectors.imap.sign_in import Connection, ImapAccess
+from providers.connectors.imap.sign_in import Connection, ImapAccess, read_access
 from providers.failures import Impossible, Missing, ProviderFailure
 from providers.imap.session import Session
 from providers.imap.submission import CONNECT_SECONDS
@@ -36,9 +36,15 @@ from providers.ports.mail import (
     MailSlice,
     Reply,
 )
+from providers.ports.opening import Opening
 from providers.records import mail as mail_records
 
 T = TypeVar("T")
+
+
+def open_port(opening: Opening) -> "ImapMailbox":
+    """Open the account of a connection; makes no call."""
+    return ImapMailbox(opening.info, read_access(opening), opening.memory(AccountMemory))
 
 
 class ImapMailbox:
@@ -53,7 +59,6 @@ class ImapMailbox:
     async def search(
         self, query: MailQuery, *, after: MailPosition | None, wanted: AbstractSet[str]
     ) -> MailSlice:
-        """Return matching messages after a position; see `MailPort.search`."""
 
         async def run(session: Session, ids: MessageIds) -> MailSlice:
             return await searching.run(
@@ -63,7 +68,6 @@ class ImapMailbox:
         return await self._read(run)
 
     async def get(self, message_id: str, *, wanted: AbstractSet[str]) -> mail_records.Email:
-        """Read one message; see `MailPort.get`."""
         messages = await self.get_many([message_id], wanted=wanted)
         if message_id not in messages:
             raise Missing
@@ -72,7 +76,6 @@ class ImapMailbox:
     async def get_many(
         self, message_ids: Sequence[str], *, wanted: AbstractSet[str]
     ) -> Mapping[str, mail_records.Email]:
-        """Read messages folder by folder; see `MailPort.get_many`."""
         connection = await self._connection()
         named = (_location(connection.ids, name) for name in message_ids)
         locations = [location for location in named if location is not None]
@@ -91,7 +94,6 @@ class ImapMailbox:
         return await connection.read(run)
 
     async def thread(self, thread_id: str, *, wanted: AbstractSet[str]) -> mail_records.Thread:
-        """Read a conversation; see `MailPort.thread`."""
         conversations = await self.threads([thread_id], wanted=wanted)
         if thread_id not in conversations:
             raise Missing
@@ -100,7 +102,6 @@ class ImapMailbox:
     async def threads(
         self, thread_ids: Sequence[str], *, wanted: AbstractSet[str]
     ) -> Mapping[str, mail_records.Thread]:
-        """Read conversations, with one search in each folder; see `MailPort.threads`."""
         connection = await self._connection()
         roots = threads.roots(thread_ids, connection.ids)
         if not roots:  # the server is not asked
@@ -110,7 +111,6 @@ class ImapMailbox:
         )
 
     async def attachment(self, message_id: str, attachment_id: str) -> AttachmentFile:
-        """Find an attachment; see `MailPort.attachment`."""
         owner, _, section = attachment_id.partition(".")
         if owner != message_id or not section:
             raise Missing
@@ -129,19 +129,15 @@ class ImapMailbox:
         return AttachmentFile(mapping.attachment(message_id, attachment_part.part), opened)
 
     async def send(self, draft: Draft) -> mail_records.SentMessage:
-        """Send a new message once; see `MailPort.send`."""
         return await Sender(await self._connection()).send(draft)
 
     async def reply(self, message_id: str, reply: Reply) -> mail_records.SentMessage:
-        """Reply to a message once; see `MailPort.reply`."""
         return await Sender(await self._connection()).reply(message_id, reply)
 
     async def forward(self, message_id: str, forward: Forward) -> mail_records.SentMessage:
-        """Forward a message once; see `MailPort.forward`."""
         return await Sender(await self._connection()).forward(message_id, forward)
 
     async def trash(self, message_id: str) -> None:
-        """Move a message to the trash; see `MailPort.trash`."""
         connection = await self._connection()
         location = connection.ids.location(message_id)
         await _write(
@@ -149,7 +145,6 @@ class ImapMailbox:
         )
 
     async def change(self, message_id: str, change: MailChange) -> mail_records.SentMessage:
-        """Change read state and labels; see `MailPort.change`."""
         connection = await self._connection()
         location = connection.ids.location(message_id)
         return await _write(

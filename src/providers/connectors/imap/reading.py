@@ -5,8 +5,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import islice
+from types import MappingProxyType
 
-from providers.connectors.imap import body_structure, requested_items
+from providers.connectors.imap import body_structure
 from providers.connectors.imap.folders import GMAIL, Folder
 from providers.connectors.imap.mapping import (
     FetchedMessage,
@@ -34,6 +35,21 @@ MAX_ROW = 64 * 1024  # of one among others
 MAX_ROW_ALONE = MAX_LINE
 _MAX_ALONE = 5  # messages of a page that are read alone
 _MAX_CHARSETS = 20  # commands for the headers of texts without a charset
+_LABELS = "X-GM-LABELS"  # the labels of a message on a server of Gmail
+# Attribute of `Email` -> its headers. ENVELOPE is not used, because it brings subject, people and
+# hidden copies together; each header is asked for by its name instead.
+_HEADERS: Mapping[str, Sequence[str]] = MappingProxyType(
+    {
+        "subject": ("SUBJECT",),
+        "from_": ("FROM",),
+        "to": ("TO",),
+        "cc": ("CC",),
+        "bcc": ("BCC",),
+        "sent_at": ("DATE",),
+        "importance": ("IMPORTANCE", "X-PRIORITY"),
+        "thread_id": ("IN-REPLY-TO", "MESSAGE-ID", "REFERENCES"),
+    }
+)
 
 
 async def open_folder(session: Session, folder: bytes, *, writable: bool = False) -> OpenFolder:
@@ -127,7 +143,7 @@ async def read(
             id=message_id,
             received_at=received_at(internal_date(row.get("INTERNALDATE"))),
             folder_label=None if folder.is_store else folder.label,
-            labels=_labels(row.get(requested_items.LABELS)),
+            labels=_labels(row.get(_LABELS)),
             flags=_flags(row.get("FLAGS")),
             structure=body_structure.parse(row.get("BODYSTRUCTURE"), is_cut=row.is_cut),
             headers=headers,
@@ -151,7 +167,7 @@ async def _rows(
     is kept. All other items are whole.
     """
     with_labels = GMAIL in session.capabilities
-    items = requested_items.items(wanted, with_labels=with_labels)
+    items = _items(wanted, with_labels=with_labels)
     rows = await session.fetch(sequence_sets.write(uids), items, max_row=MAX_ROW)
     if not any(row.is_cut for row in rows.values()):
         return rows
@@ -161,7 +177,7 @@ async def _rows(
         uid for uid in uids if (not expected <= rows[uid].keys() if uid in rows else has_nameless)
     ]
     if lacking:
-        items = requested_items.items(wanted, with_labels=with_labels, structure=False)
+        items = _items(wanted, with_labels=with_labels, structure=False)
         others = await session.fetch(sequence_sets.write(lacking), items, max_row=MAX_ROW)
         for uid in others.keys() & set(lacking):
             rows[uid] = Row({**rows.get(uid, {}), **others[uid]}, is_cut=True)
@@ -174,8 +190,26 @@ async def _rows(
     return rows
 
 
+def _items(wanted: AbstractSet[str], *, with_labels: bool, structure: bool = True) -> str:
+    """
+    Return the items of the first FETCH; *with_labels*: the server has `X-GM-LABELS`.
+
+    BODYSTRUCTURE is always among them, unless told otherwise: it alone tells whether there are
+    attachments. It is the last one, because the end of an answer that is too long is dropped.
+    """
+    names = _headers(wanted)
+    section = f" BODY.PEEK[HEADER.FIELDS ({' '.join(names)})]" if names else ""
+    labels = f" {_LABELS}" if with_labels and "labels" in wanted else ""
+    return f"UID FLAGS INTERNALDATE{labels}{section}{' BODYSTRUCTURE' if structure else ''}"
+
+
+def _headers(wanted: AbstractSet[str]) -> list[str]:
+    """Return the names of the headers that wanted attributes are read from, in order."""
+    return sorted(name for key in wanted & _HEADERS.keys() for name in _HEADERS[key])
+
+
 def _headers_section(wanted: AbstractSet[str]) -> str:
-    names = requested_items.headers(wanted)
+    names = _headers(wanted)
     return f"BODY[HEADER.FIELDS ({' '.join(names)})]" if names else ""
 
 

@@ -1,15 +1,21 @@
 """The account of one connection, as its credentials are stored now."""
 
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple, Protocol, TypeVar
 
 from providers.connectors.imap.account_memory import AccountMemory
 from providers.connectors.imap.message_ids import MessageIds
 from providers.failures import NeedsReauth, SendingRefused, Unreachable
+from providers.http.events import CallEvent
 from providers.imap.accounts import Account
+from providers.imap.endpoints import Endpoint
+from providers.imap.logins import Login
 from providers.imap.session import Session
 from providers.imap.submission import Submission
+from providers.ports.opening import Opening
 
 T = TypeVar("T")
 _NO_SERVER = "The connection has no server for outgoing mail."
@@ -50,6 +56,50 @@ class SignIn(NamedTuple):
 
 
 ImapAccess = Callable[[], Awaitable[SignIn]]
+
+
+def read_access(opening: Opening) -> ImapAccess:
+    """
+    Return what reads the login of a mailbox.
+
+    Raises:
+        KeyError: There are no logins.
+    """
+    info, logins, listener = opening.info, opening.logins, opening.notify
+    if logins is None:
+        raise KeyError(info.provider)
+    endpoint = Endpoint.parse(info.base_url, "imap")
+
+    def notify(method: str, outcome: str, began: float) -> None:
+        if listener is not None:
+            ended = time.perf_counter()
+            listener(CallEvent(info.provider, method, outcome, began, ended, info.id))
+
+    def sign_in(login: Login) -> SignIn:
+        async def refused() -> None:
+            await logins.mark_refused(info.id, login)
+
+        async def renew() -> SignIn | None:
+            renewed = await logins.renew(info.id, login)
+            return None if renewed is None else sign_in(renewed)
+
+        def account_at(server: Endpoint) -> Account:
+            return Account(server, login.username, login.password, notify, login.has_token)
+
+        submission = Endpoint.parse(login.submission, "smtp") if login.submission else None
+        return SignIn(
+            account_at(endpoint),
+            MessageIds(login.id_key),
+            refused,
+            None if submission is None else account_at(submission),
+            renew,
+            partial(logins.note_submission, info.id),
+        )
+
+    async def read() -> SignIn:
+        return sign_in(await logins.read(info.id))
+
+    return read
 
 
 @dataclass(slots=True)

@@ -19,6 +19,7 @@ from providers.failures import Missing, NeedsReauth, ProviderFailure, Refused, u
 from providers.fanout import gather_results
 from providers.http.client import Upstream
 from providers.item_visibility import Column
+from providers.ports.opening import Opening
 from providers.ports.tasks import (
     MAX_COMMENTS,
     BoardQuery,
@@ -65,6 +66,11 @@ def _person_id(value: Any) -> str | None:
     return text if _ID.fullmatch(text) else None
 
 
+def open_port(opening: Opening) -> "ProjectTasks":
+    """Open the account of a connection; makes no call."""
+    return ProjectTasks(opening.upstream())
+
+
 class ProjectTasks:
     """Projects of one connection; implements `providers.ports.tasks.TaskPort`."""
 
@@ -77,11 +83,9 @@ class ProjectTasks:
     async def boards(
         self, query: BoardQuery, *, after: TaskPosition | None, wanted: AbstractSet[str]
     ) -> BoardSlice:
-        """Return projects, workspace by workspace; see `TaskPort.boards`."""
         return await ProjectList(self._client, query, wanted).page(after)
 
     async def board(self, board_id: str, *, wanted: AbstractSet[str]) -> TaskBoard:
-        """Read one project; see `TaskPort.board`."""
         _require_valid_id(board_id)
         fields = mapping.board_fields(wanted)
         response, groups, columns = await asyncio.gather(
@@ -99,7 +103,6 @@ class ProjectTasks:
     async def boards_by_id(
         self, board_ids: Sequence[str], *, wanted: AbstractSet[str]
     ) -> Mapping[str, TaskBoard | ProviderFailure]:
-        """Read projects at the same time; see `TaskPort.boards_by_id`."""
         boards = await gather_results([self.board(name, wanted=wanted) for name in board_ids])
         return dict(zip(board_ids, boards, strict=True))
 
@@ -149,7 +152,6 @@ class ProjectTasks:
         return ItemSlice(tuple(items), position, None)
 
     async def item(self, item_id: str, *, visibility: ItemVisibility) -> TaskItem:
-        """Read one task; see `TaskPort.item`."""
         return unwrap((await self.items_by_id([item_id], visibility=visibility))[item_id])
 
     async def items_by_id(
@@ -216,24 +218,20 @@ class ProjectTasks:
         return msgspec.structs.replace(item, comments=comments)
 
     async def targets(self, item_ids: Sequence[str]) -> Mapping[str, TaskTarget | ProviderFailure]:
-        """Return the projects of tasks; see `TaskPort.targets`."""
         targets = await gather_results([self.target(item_id) for item_id in item_ids])
         return dict(zip(item_ids, targets, strict=True))
 
     async def target(self, item_id: str, *, columns: bool = False) -> TaskTarget:
-        """Return the projects of a task; see `TaskPort.target`."""
         boards, home = await self._boards_of(item_id)
         home_columns = await self._columns(home) if columns else ()
         return TaskTarget(item_id=item_id, boards=boards, home=home, columns=home_columns)
 
     async def create(self, item: NewItem) -> CreatedTask:
-        """Create a task; see `TaskPort.create`."""
         _require_valid_id(item.board_id)
         columns = await self._columns(item.board_id, when=bool(item.fields))
         return await self._writer.create(item, columns)
 
     async def people(self, values: Sequence[Any]) -> Sequence[str | None]:
-        """Look up people by their ids at the same time; see `TaskPort.people`."""
         ids = [_person_id(value) for value in values]
         known = [user_id for user_id in dict.fromkeys(ids) if user_id is not None][:_MAX_PEOPLE]
         looked_up = await gather_results([self._address(user_id) for user_id in known])
@@ -245,7 +243,6 @@ class ProjectTasks:
         return [addresses.get(user_id or "") or None for user_id in ids]
 
     async def update(self, target: TaskTarget, fields: Mapping[str, str]) -> tuple[str, ...]:
-        """Set fields; see `TaskPort.update`."""
         return await self._writer.update(target, fields, target.columns)
 
     async def delete(self, target: TaskTarget) -> None:
@@ -253,7 +250,6 @@ class ProjectTasks:
         await self._client.write("DELETE", "tasks", target.item_id)
 
     async def comment(self, target: TaskTarget, body: str) -> str:
-        """Add a comment; see `TaskPort.comment`."""
         return await self._client.create("tasks", target.item_id, "stories", data={"text": body})
 
     async def probe(self) -> None:

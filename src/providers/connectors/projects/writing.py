@@ -24,7 +24,6 @@ class Writer:
         self._client = client
 
     async def create(self, item: NewItem, columns: Iterable[Column]) -> CreatedTask:
-        """Create a task; see `TaskPort.create`."""
         membership: dict[str, object] = {"project": item.board_id}
         if item.group_id is not None:
             membership["section"] = item.group_id
@@ -47,7 +46,6 @@ class Writer:
     async def update(
         self, target: TaskTarget, fields: Mapping[str, str], columns: Iterable[Column]
     ) -> tuple[str, ...]:
-        """Set fields; see `TaskPort.update`."""
         parts, invalid = _body_parts(fields, columns)
         if not parts:
             return invalid

@@ -41,7 +41,7 @@ def opened(answers, *, base=BASE):
         base_url=base,
     )  # fmt: skip
     upstream = registry.open_upstream(origins, info, Held())
-    return registry.CalendarRegistry().open(info, upstream), requests
+    return registry.PortRegistry(lambda _: upstream).open(info), requests
 
 
 def multistatus(href, properties):

@@ -47,7 +47,7 @@ class Upstream:
             id=1, resource_id=1, kind="collab", provider="COLLAB", mode="delegated", base_url=BASE
         )
         way = registry.open_upstream(origins, info, StaticCredentials("token"))
-        self.port = registry.CollabRegistry().open(info, way)
+        self.port = registry.PortRegistry(lambda _: way).open(info)
 
     def _respond(self, request):
         self.requests.append(request)

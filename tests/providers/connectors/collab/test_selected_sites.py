@@ -97,7 +97,7 @@ async def test_selected_site_ids_match_in_any_case(tenant):
     )
     from providers import registry
 
-    port = registry.CollabRegistry().open(again, access.upstream)
+    port = registry.PortRegistry(lambda _: access.upstream).open(again)
 
     assert [site.site for site in await port.sites.visible()] == [tenant.yard.id]
 

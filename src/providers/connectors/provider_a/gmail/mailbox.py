@@ -32,6 +32,7 @@ from providers.ports.mail import (
     MailSlice,
     Reply,
 )
+from providers.ports.opening import Opening
 from providers.records import mail as mail_records
 from providers.turns import in_turns
 from providers.write_previews import Change, current_preview
@@ -39,6 +40,11 @@ from providers.write_previews import Change, current_preview
 _THREADS_WITH_BODIES = 5  # per call, so that a response is not too large
 _STATE = (("format", "minimal"), ("fields", "id,threadId,labelIds,internalDate"))
 _NOTHING = MailSlice(emails=(), scanned_to=None, exhausted=True, total=0, total_exact=True)
+
+
+def open_port(opening: Opening) -> "GmailMailbox":
+    """Open the account of a connection; makes no call."""
+    return GmailMailbox(opening.info, opening.upstream(), opening.memory(AccountCache))
 
 
 class GmailMailbox:
@@ -54,7 +60,6 @@ class GmailMailbox:
     async def search(
         self, query: MailQuery, *, after: MailPosition | None, wanted: AbstractSet[str]
     ) -> MailSlice:
-        """Return matching messages after a position; see `MailPort.search`."""
         label_ids = await self._label_ids(query)
         if label_ids is None or not query_matching.can_match(query):
             return _NOTHING
@@ -105,20 +110,17 @@ class GmailMailbox:
         )
 
     async def get(self, message_id: str, *, wanted: AbstractSet[str]) -> mail_records.Email:
-        """Read one message; see `MailPort.get`."""
         message = await self._message(message_id, requested_fields.message(frozenset(wanted)))
         return (await MessageReader(self._upstream, self._cache).emails([message], wanted))[0]
 
     async def get_many(
         self, message_ids: Sequence[str], *, wanted: AbstractSet[str]
     ) -> Mapping[str, mail_records.Email]:
-        """Read messages in batches; see `MailPort.get_many`."""
         reader = MessageReader(self._upstream, self._cache)
         messages = await reader.messages(list(filter(is_provider_a_id, message_ids)), wanted)
         return {email.id: email for email in await reader.emails(messages, wanted)}
 
     async def thread(self, thread_id: str, *, wanted: AbstractSet[str]) -> mail_records.Thread:
-        """Read a conversation; see `MailPort.thread`."""
         threads = await self.threads([thread_id], wanted=wanted)
         if thread_id not in threads:
             raise Missing
@@ -127,7 +129,6 @@ class GmailMailbox:
     async def threads(
         self, thread_ids: Sequence[str], *, wanted: AbstractSet[str]
     ) -> Mapping[str, mail_records.Thread]:
-        """Read conversations in batches; see `MailPort.threads`."""
         responses = await batch.threads(
             self._upstream,
             list(filter(is_provider_a_id, thread_ids)),
@@ -154,28 +155,23 @@ class GmailMailbox:
         return threads
 
     async def attachment(self, message_id: str, attachment_id: str) -> AttachmentFile:
-        """Find an attachment; see `MailPort.attachment`."""
         _require_valid_id(message_id)
         return await attachments.find(
             self._upstream, MessageReader(self._upstream, self._cache), message_id, attachment_id
         )
 
     async def send(self, draft: Draft) -> mail_records.SentMessage:
-        """Send a new message once; see `MailPort.send`."""
         return await self._sender.send(draft)
 
     async def reply(self, message_id: str, reply: Reply) -> mail_records.SentMessage:
-        """Answer a message once; see `MailPort.reply`."""
         _require_valid_id(message_id)
         return await self._sender.reply(message_id, reply)
 
     async def forward(self, message_id: str, forward: Forward) -> mail_records.SentMessage:
-        """Forward a message once; see `MailPort.forward`."""
         _require_valid_id(message_id)
         return await self._sender.forward(message_id, forward)
 
     async def trash(self, message_id: str) -> None:
-        """Move a message to the trash; see `MailPort.trash`."""
         try:
             await self._untrashed(message_id)
             await self._upstream.call("POST", *MESSAGES, message_id, "trash")
@@ -183,7 +179,6 @@ class GmailMailbox:
             raise delivery.failure_of_change(failure) from failure
 
     async def change(self, message_id: str, change: MailChange) -> mail_records.SentMessage:
-        """Change read state, then labels; see `MailPort.change`."""
         try:
             message = await self._untrashed(message_id)
             labels = self._cache.labels

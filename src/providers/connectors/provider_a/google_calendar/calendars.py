@@ -34,12 +34,18 @@ from providers.ports.calendar import (
     EventSelection,
     Span,
 )
+from providers.ports.opening import Opening
 from providers.records.calendar import Calendar
 from providers.records.calendar import Event as EventRecord
 from providers.timestamps import format_utc
 
 ROOT = ("calendar", "v3")
 PAGE = 2500  # events, the maximum
+
+
+def open_port(opening: Opening) -> "GoogleCalendars":
+    """Open the account of a connection; makes no call."""
+    return GoogleCalendars(opening.upstream(), opening.memory(CalendarMemory))
 
 
 class GoogleCalendars:
@@ -51,7 +57,6 @@ class GoogleCalendars:
         self._memory = memory
 
     async def calendars(self, *, recent: bool = False) -> Sequence[Calendar]:
-        """Return every readable calendar; see `CalendarPort.calendars`."""
         return await self._memory.calendars(self._list_calendars, recent=recent)
 
     async def _list_calendars(self) -> Sequence[Calendar]:
@@ -64,7 +69,6 @@ class GoogleCalendars:
     async def events(
         self, calendar: str, selection: EventSelection, *, first: Response | None = None
     ) -> EventList:
-        """Return the events that may overlap a span; see `CalendarPort.events`."""
         span, reading = selection.span, selection.reading
         params = _list_params(selection)
         read = partial(self._read, calendar, params=params, wanted=selection.wanted)
@@ -76,7 +80,6 @@ class GoogleCalendars:
     async def first_pages(
         self, calendars: Sequence[str], selection: EventSelection
     ) -> Mapping[str, Response]:
-        """Read first pages by a batch; see `CalendarPort.first_pages`."""
         reading = selection.reading
         params = (
             *_page_params(
@@ -89,7 +92,6 @@ class GoogleCalendars:
         )
 
     async def event(self, calendar: str, event: str, *, wanted: AbstractSet[str]) -> EventRecord:
-        """Read one event; see `CalendarPort.event`."""
         response = await self._upstream.call(
             "GET",
             *ROOT,
@@ -104,7 +106,6 @@ class GoogleCalendars:
     async def events_by_id(
         self, names: Sequence[EventName], *, wanted: AbstractSet[str]
     ) -> Mapping[EventName, EventRecord]:
-        """Read events in batches; see `CalendarPort.events_by_id`."""
         params = requested_fields.event(frozenset(wanted))
         events = await batch.events(self._upstream, names, params)
         return {
@@ -116,7 +117,6 @@ class GoogleCalendars:
     async def instances(
         self, calendar: str, series: str, span: Span, *, wanted: AbstractSet[str]
     ) -> EventList:
-        """Return the instances of a series; see `CalendarPort.instances`."""
         options = (
             ("timeMin", format_utc(span.start)),
             ("timeMax", format_utc(span.end)),
@@ -137,11 +137,9 @@ class GoogleCalendars:
     async def busy_together(
         self, calendars: Sequence[Calendar], span: Span
     ) -> Mapping[str, Sequence[Span]]:
-        """Ask Google's free/busy query; see `CalendarPort.busy_together`."""
         return await freebusy_query.busy(self._upstream, calendars, span)
 
     async def busy(self, calendar: str, span: Span, *, own_responses: bool) -> BusyTimes:
-        """Return the busy times of a calendar, from its events; see `CalendarPort.busy`."""
         params = requested_fields.busy(own_responses=own_responses)
         events: list[Event] = []
         async for page in self._pages_of(calendar, span, params, READ_ALL):

@@ -34,6 +34,7 @@ from providers.ports.calendar import (
     EventSelection,
     Span,
 )
+from providers.ports.opening import Opening
 from providers.records.calendar import Calendar
 from providers.records.calendar import Event as EventRecord
 from providers.timestamps import format_utc
@@ -47,6 +48,11 @@ PREFER = {
 }
 
 
+def open_port(opening: Opening) -> "OutlookCalendars":
+    """Open the account of a connection; makes no call."""
+    return OutlookCalendars(opening.upstream(), opening.memory(CalendarMemory))
+
+
 class OutlookCalendars:
     """Calendars of one connection; implements `providers.ports.calendar.CalendarPort`."""
 
@@ -56,7 +62,6 @@ class OutlookCalendars:
         self._memory = memory
 
     async def calendars(self, *, recent: bool = False) -> Sequence[Calendar]:
-        """Return every readable calendar; see `CalendarPort.calendars`."""
         return await self._memory.calendars(self._list_calendars, recent=recent)
 
     async def _list_calendars(self) -> Sequence[Calendar]:
@@ -70,7 +75,6 @@ class OutlookCalendars:
     async def events(
         self, calendar: str, selection: EventSelection, *, first: Response | None = None
     ) -> EventList:
-        """Return the events that may overlap a span; see `CalendarPort.events`."""
         wanted, reading = selection.wanted, selection.reading
         params = selected_fields.event(frozenset(wanted), of_list=True)
         shape = _page_type(wanted)
@@ -91,7 +95,6 @@ class OutlookCalendars:
     async def first_pages(
         self, calendars: Sequence[str], selection: EventSelection
     ) -> Mapping[str, Response]:
-        """Read first pages by a batch; see `CalendarPort.first_pages`."""
         parts = _parts(selection.span, selection.reading)
         if not parts:
             return {}
@@ -106,7 +109,6 @@ class OutlookCalendars:
         )
 
     async def event(self, calendar: str, event: str, *, wanted: AbstractSet[str]) -> EventRecord:
-        """Read one event; see `CalendarPort.event`."""
         # The path contains the calendar, so that an event moved to another calendar is missing.
         response = await self._upstream.call(
             "GET",
@@ -123,7 +125,6 @@ class OutlookCalendars:
     async def events_by_id(
         self, names: Sequence[EventName], *, wanted: AbstractSet[str]
     ) -> Mapping[EventName, EventRecord]:
-        """Read events in batches; see `CalendarPort.events_by_id`."""
         params = selected_fields.event(frozenset(wanted))
         events = await batch.events(self._upstream, names, params, headers=PREFER)
         return {name: mapping.event(event, wanted) for name, event in events.items()}
@@ -131,7 +132,6 @@ class OutlookCalendars:
     async def instances(
         self, calendar: str, series: str, span: Span, *, wanted: AbstractSet[str]
     ) -> EventList:
-        """Return the instances of a series; see `CalendarPort.instances`."""
         options = (
             ("startDateTime", format_utc(span.start)),
             ("endDateTime", format_utc(span.end)),
@@ -151,12 +151,10 @@ class OutlookCalendars:
     async def busy_together(
         self, calendars: Sequence[Calendar], span: Span
     ) -> Mapping[str, Sequence[Span]]:
-        """Return nothing: Graph's schedules are of mailboxes; see `CalendarPort.busy_together`."""
         del calendars, span
         return {}
 
     async def busy(self, calendar: str, span: Span, *, own_responses: bool) -> BusyTimes:
-        """Return the busy times of a calendar; see `CalendarPort.busy`."""
         params = selected_fields.busy(own_responses=own_responses)
         events: list[Event] = []
         async for page, has_more in self._views(calendar, span, params, READ_ALL):

@@ -41,6 +41,7 @@ from providers.ports.mail import (
     MailSlice,
     Reply,
 )
+from providers.ports.opening import Opening
 from providers.records import mail as mail_records
 from providers.turns import in_turns
 from providers.write_previews import Change, current_preview, describe
@@ -49,6 +50,11 @@ MAX_IN_THREAD = 1000
 _FOLDERS = {"TRASH": "deleteditems", "SPAM": "junkemail", "DRAFT": "drafts"}
 _STATE = (("$select", "id,conversationId,parentFolderId,categories,isRead"),)
 _NOTHING = MailSlice(emails=(), scanned_to=None, exhausted=True, total=0, total_exact=True)
+
+
+def open_port(opening: Opening) -> "OutlookMailbox":
+    """Open the account of a connection; makes no call."""
+    return OutlookMailbox(opening.info, opening.upstream(), opening.memory(AccountCache))
 
 
 class OutlookMailbox:
@@ -65,7 +71,6 @@ class OutlookMailbox:
     async def search(
         self, query: MailQuery, *, after: MailPosition | None, wanted: AbstractSet[str]
     ) -> MailSlice:
-        """Return matching messages after a position; see `MailPort.search`."""
         is_unrestricted = query_matching.is_unrestricted(query)
         if not is_unrestricted:
             if not query_matching.can_match(query):
@@ -104,14 +109,12 @@ class OutlookMailbox:
         )
 
     async def get(self, message_id: str, *, wanted: AbstractSet[str]) -> mail_records.Email:
-        """Read one message; see `MailPort.get`."""
         response = await self._get(message_id, selected_fields.message(frozenset(wanted)))
         return mapping.email(_message_in(response), wanted)
 
     async def get_many(
         self, message_ids: Sequence[str], *, wanted: AbstractSet[str]
     ) -> Mapping[str, mail_records.Email]:
-        """Read messages in batches; see `MailPort.get_many`."""
         messages = await batch.messages(
             self._upstream,
             list(filter(is_provider_b_id, message_ids)),
@@ -123,7 +126,6 @@ class OutlookMailbox:
         return dict(zip(valid, mapping.emails(list(valid.values()), wanted=wanted), strict=True))
 
     async def thread(self, thread_id: str, *, wanted: AbstractSet[str]) -> mail_records.Thread:
-        """Read a conversation; see `MailPort.thread`."""
         _require_valid_id(thread_id)
         reader = MessageReader(self._upstream, await self._conversation_scope())
         emails = await reader.conversation(thread_id, wanted, max_messages=MAX_IN_THREAD)
@@ -134,7 +136,6 @@ class OutlookMailbox:
     async def threads(
         self, thread_ids: Sequence[str], *, wanted: AbstractSet[str]
     ) -> Mapping[str, mail_records.Thread]:
-        """Read conversations in batches; see `MailPort.threads`."""
         valid = list(filter(is_provider_b_id, thread_ids))
         if not valid:
             return {}
@@ -147,29 +148,24 @@ class OutlookMailbox:
         }
 
     async def attachment(self, message_id: str, attachment_id: str) -> AttachmentFile:
-        """Find an attachment; see `MailPort.attachment`."""
         _require_valid_id(message_id)
         _require_valid_id(attachment_id)
         return await attachments.find(self._upstream, message_id, attachment_id)
 
     async def send(self, draft: Draft) -> mail_records.SentMessage:
-        """Send a new message once; see `MailPort.send`."""
         return await self._sender.send(draft)
 
     async def reply(self, message_id: str, reply: Reply) -> mail_records.SentMessage:
-        """Reply to a message once; see `MailPort.reply`."""
         _require_valid_id(message_id)
         await self._check_in_dry_run(message_id)
         return await self._sender.reply(message_id, reply)
 
     async def forward(self, message_id: str, forward: Forward) -> mail_records.SentMessage:
-        """Forward a message once; see `MailPort.forward`."""
         _require_valid_id(message_id)
         await self._check_in_dry_run(message_id)
         return await self._sender.forward(message_id, forward)
 
     async def trash(self, message_id: str) -> None:
-        """Move a message to the trash; see `MailPort.trash`."""
         try:
             await self._untrashed(message_id)
             await self._call(
@@ -179,7 +175,6 @@ class OutlookMailbox:
             raise delivery.failure_of_change(failure) from failure
 
     async def change(self, message_id: str, change: MailChange) -> mail_records.SentMessage:
-        """Change read state, then labels; see `MailPort.change`."""
         try:
             message = await self._untrashed(message_id)
             describe(changes=_changes(message, change))

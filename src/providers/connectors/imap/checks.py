@@ -5,18 +5,18 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 
-from providers.account_checks.checks import Finding, Observation, Outcome, expect
 from providers.connectors.imap import reading
 from providers.connectors.imap.account_memory import AccountMemory
 from providers.connectors.imap.folders import Role, read_folders
-from providers.connectors.imap.sign_in import Connection, ImapAccess, SignIn
+from providers.connectors.imap.sign_in import Connection, SignIn, read_access
 from providers.failures import ProviderFailure, Throttled
 from providers.imap import parsing
 from providers.imap.connecting import remedy_of
 from providers.imap.pool import MAX_SESSIONS
 from providers.imap.session import Rejected, Session
 from providers.imap.submission import CONNECT_SECONDS
-from providers.ports.connection import ConnectionInfo
+from providers.ports.checks import Finding, Observation, Outcome, expect
+from providers.ports.opening import Opening
 
 # Extension -> what follows when the server lacks it.
 _EXTENSIONS = {
@@ -34,15 +34,16 @@ _BY_HAND = (
 )
 
 
-async def check_mailbox(info: ConnectionInfo, access: ImapAccess) -> list[Finding]:
+async def check_mailbox(opening: Opening) -> list[Finding]:
     """
     Check a mailbox with sessions of its own; nothing is changed, the connection's status neither.
 
     Returns:
         One finding per item, in order; after a refused login none but the first.
     """
+    info = opening.info
     try:
-        sign_in = _without_notes(await access())
+        sign_in = _without_notes(await read_access(opening)())
     except ProviderFailure as failure:
         return [_failed("credentials", failure)]
     memory = AccountMemory()

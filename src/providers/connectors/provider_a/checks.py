@@ -2,18 +2,10 @@
 
 import msgspec
 
-from providers.account_checks.checks import (
-    Account,
-    ByHand,
-    Check,
-    Observation,
-    Outcome,
-    expect,
-    own_address,
-)
 from providers.connectors.provider_a import batch
 from providers.connectors.provider_a.account_cache import read_addresses
 from providers.failures import Throttled
+from providers.ports.checks import Account, ByHand, Check, Observation, Outcome, expect, own_address
 
 
 class _Named(msgspec.Struct):

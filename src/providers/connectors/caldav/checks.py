@@ -2,23 +2,25 @@
 
 import time
 
-from providers.account_checks.checks import Account, Finding, Observation, Outcome, expect
 from providers.connectors.caldav.account_memory import AccountMemory
 from providers.connectors.caldav.dav_client import DavClient
 from providers.connectors.caldav.discovery import ListedCalendar, find_homes, list_calendars
 from providers.failures import ProviderFailure
 from providers.http.urls import BaseUrl
+from providers.ports.checks import Finding, Observation, Outcome, expect
+from providers.ports.connection import ConnectionInfo
+from providers.ports.opening import Opening
 
 
-async def check_calendars(account: Account) -> list[Finding]:
+async def check_calendars(opening: Opening) -> list[Finding]:
     """
     Check the calendars of an account; nothing is changed.
 
     Returns:
         One finding per item, in order; none behind one that failed.
     """
-    base = BaseUrl.parse(account.info.base_url)
-    client, memory = DavClient(account.upstream, base.origin), AccountMemory()
+    base = BaseUrl.parse(opening.info.base_url)
+    client, memory = DavClient(opening.upstream(), base.origin), AccountMemory()
     began = time.monotonic()
     findings: list[Finding] = []
     item = "credentials"
@@ -33,7 +35,7 @@ async def check_calendars(account: Account) -> list[Finding]:
         return [*findings, _finding(item, (Outcome.FAILED, failure.message), began)]
     if listed:
         findings.append(_finding("versions", _versions(listed), time.monotonic()))
-    findings.append(_finding("addresses", _addresses(account, memory), time.monotonic()))
+    findings.append(_finding("addresses", _addresses(opening.info, memory), time.monotonic()))
     return findings
 
 
@@ -54,11 +56,11 @@ def _versions(listed: list[ListedCalendar]) -> Observation:
     )
 
 
-def _addresses(account: Account, memory: AccountMemory) -> Observation:
+def _addresses(info: ConnectionInfo, memory: AccountMemory) -> Observation:
     if not memory.addresses:
         return Outcome.AS_EXPECTED, "The server names no addresses: accountEmail is the owner's."
     return expect(
-        account.info.account_email.casefold() in memory.addresses,
+        info.account_email.casefold() in memory.addresses,
         "accountEmail is an address of the account.",
         "accountEmail is no address of the account: invitations that the owner declined may count "
         "as busy.",

@@ -1,10 +1,10 @@
-"""Checks of monday.com and Asana."""
+"""Checks of an Asana account."""
 
 import msgspec
 
-from providers.account_checks.checks import Account, ByHand, Check, Observation, Outcome, expect
 from providers.failures import Refused
 from providers.http.client import Upstream
+from providers.ports.checks import Account, Check, Observation, Outcome, expect
 
 _ASANA = ("api", "1.0")
 
@@ -17,26 +17,6 @@ class _Record(msgspec.Struct):
 
 class _Records(msgspec.Struct):
     data: list[_Record] = []
-
-
-class _Boards(msgspec.Struct):
-    boards: list[dict[str, object]] = []
-
-
-class _Answer(msgspec.Struct):
-    data: _Boards | None = None
-
-
-async def _boards(account: Account) -> Observation:
-    response = await account.upstream.call(
-        "POST", "v2", json={"query": "query { boards(limit: 5) { id } }"}, changes=False
-    )
-    data = response.decode(_Answer).data
-    return expect(
-        data is not None and bool(data.boards),
-        "The account lists boards.",
-        "The account lists no board: the token may lack boards:read, or there are none.",
-    )
 
 
 async def _projects(upstream: Upstream, fields: str) -> list[_Record]:
@@ -99,12 +79,4 @@ async def _memberships(account: Account) -> Observation:
     )
 
 
-BOARDS = (
-    Check("boards", _boards),
-    ByHand("quota", "Read the daily call limit of the account's plan, and plan clients for it."),
-)
-PROJECTS = (
-    Check("teams", _teams),
-    Check("sections", _sections),
-    Check("memberships", _memberships),
-)
+TASKS = (Check("teams", _teams), Check("sections", _sections), Check("memberships", _memberships))
