@@ -1,8 +1,9 @@
 """The context of one request: the caller, the data sources, and results for response headers."""
 
+import asyncio
 import hashlib
 import time
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -129,6 +130,7 @@ class Context:
         uploads: The files that this token uploaded to attach them.
         child_tokens: The tokens that were made from this one.
         attachment: The attachment that the operation found; its bytes are not requested yet.
+        texts: The readable texts of messages, by what they are made of.
         now: The clock; returns an aware UTC time.
     """
 
@@ -165,6 +167,7 @@ class Context:
     uploads: UploadsOfToken | None = field(default=None, repr=False)
     child_tokens: ChildTokens | None = field(default=None, repr=False)
     attachment: AttachmentFile | None = field(default=None, repr=False)
+    texts: dict[Hashable, asyncio.Future[str]] = field(default_factory=dict, repr=False)
     now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
     hidden: frozenset[str] = field(init=False, repr=False)
 

@@ -18,6 +18,8 @@ read as one.
                  what connectors share
     turns        loops and long work that give the event loop its turn
     search_text  search terms, case folding, visible text of HTML
+    readable_text
+                 text of mails that people and programs read
     web_addresses
                  addresses in texts, the files and task items that they name, host names in A-labels
     item_visibility

@@ -33,10 +33,10 @@ _CLOSING = MappingProxyType(
         },
     }
 )
-_TAG = re.compile(r"<(?:/?([A-Za-z][A-Za-z0-9]{0,20}))?[^<>]*>")
+TAG = re.compile(r"<(?:/?([A-Za-z][A-Za-z0-9]{0,20}))?[^<>]*>")
 _CUT_TAG = re.compile(r"<[^<>]*\Z")
-_BLANKS = re.compile(r"[ \t\r\n\f]+")
-_BLOCKS = frozenset(
+BLANKS = re.compile(r"[ \t\r\n\f]+")
+BLOCKS = frozenset(
     """
     address article aside blockquote body br caption center dd details dialog dir div dl dt
     fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr html legend li main menu
@@ -157,7 +157,7 @@ def html_to_text(markup: str, *, is_cut: bool = False) -> str:
         markup: The body.
         is_cut: Whether its end is missing, which may be within a style sheet or a tag.
     """
-    visible = "".join(_visible_parts(markup, is_cut=is_cut))
+    visible = "".join(visible_parts(markup, is_cut=is_cut))
     if is_cut:
         visible = _CUT_TAG.sub("", visible)
     lines = "".join(_pieces_of_text(visible)).split("\n")
@@ -167,17 +167,17 @@ def html_to_text(markup: str, *, is_cut: bool = False) -> str:
 def _pieces_of_text(markup: str) -> Iterator[str]:
     at = 0
     preformatted = 0
-    for tag in _TAG.finditer(markup):
+    for tag in TAG.finditer(markup):
         text, at = markup[at : tag.start()], tag.end()
-        yield text if preformatted else _BLANKS.sub(" ", text)
+        yield text if preformatted else BLANKS.sub(" ", text)
         name = (tag[1] or "").lower()
         if name == "pre":
             preformatted = 0 if tag[0][1] == "/" else 1
-        yield "\n" if name in _BLOCKS else " " if name in _CELLS else ""
-    yield markup[at:] if preformatted else _BLANKS.sub(" ", markup[at:])
+        yield "\n" if name in BLOCKS else " " if name in _CELLS else ""
+    yield markup[at:] if preformatted else BLANKS.sub(" ", markup[at:])
 
 
-def _visible_parts(markup: str, *, is_cut: bool) -> Iterator[str]:
+def visible_parts(markup: str, *, is_cut: bool) -> Iterator[str]:
     """Yield the text between scripts, styles, heads and comments; unclosed ones are text."""
     at = 0
     unclosed: set[str] = set()  # kinds without a closing tag in the rest

@@ -10,6 +10,7 @@ The email surface of the schema.
     problems        problems of an input
     sending         inputs of the sending mutations -> checked messages
     previews        what a mutation is about to write, for previews
+    texts           bodies as readable text
     types           output types
     views           records in the shape of the output types
     inputs, enums   input types and closed sets

@@ -10,7 +10,9 @@ import strawberry
 from graph.context import Context, Info
 from graph.emails import filters as filtering
 from graph.emails import page_positions
+from graph.emails.enums import BodyType
 from graph.emails.filters import NO_FILTERS, Filters
+from graph.emails.texts import with_body_as
 from graph.emails.types import Email, EmailAttachment, EmailPage, Thread, ThreadPage
 from graph.emails.views import (
     AttachmentView,
@@ -23,7 +25,7 @@ from graph.emails.views import (
 from graph.execution.requested_fields import wanted
 from graph.masking.guards import guarded
 from graph.warnings import all_failed_error, warnings
-from policy.refusals import FieldNotVisible, NotFound
+from policy.refusals import FieldNotVisible, InvalidInput, NotFound
 from policy.vocabulary import EmailField, EmailOp, Surface
 from providers import ids
 from providers.failures import Missing
@@ -170,18 +172,28 @@ async def email(
     include_body: Annotated[
         bool | None, Argument(description="False: `body` and `bodyType` are null.")
     ] = True,
+    body_as: Annotated[
+        BodyType | None, Argument(description="The format of `body`; null: as it is.")
+    ] = None,
+    quoted: Annotated[bool | None, Argument(description="As that of `text`.")] = True,
 ) -> mail_records.Email:
     """Read one message, also a trashed one."""
     context = info.context
+    if quoted is False and body_as is not BodyType.TEXT:
+        raise InvalidInput("quoted=false needs bodyAs=text.")
     context.caller.usable_connections(Surface.EMAIL)
     if ids.split_mail_id(email_id) is None:
         raise no_email()
     keep_body = include_body is not False
     fields = _with_body(wanted(info.raw, "Email"), keep=keep_body)
+    if body_as is not None and "body" in fields:  # `text_of` tells a reply by its subject
+        fields |= {"body_type"} if "Email.subject" in context.hidden else {"body_type", "subject"}
     try:
         message = await context.read_email(email_id, fields)
     except Missing as missing:
         raise no_email() from missing
+    if keep_body and body_as is not None and message.body is not None:
+        return await with_body_as(context, message, body_as, quoted=quoted is not False)
     if keep_body or message.body is None:
         return message
     return msgspec.structs.replace(message, body=None, body_type=None)  # another alias read it

@@ -1,18 +1,33 @@
 """Output types of the email surface."""
 
 from datetime import datetime
+from typing import Annotated
 
 import strawberry
 
 from graph.context import Info
 from graph.emails.enums import BodyType, Importance, MailProvider
+from graph.emails.texts import text_of
 from graph.scalars import Long
 from policy.vocabulary import Surface
+from providers.records import mail as records
 
 
 def access_info(info: Info) -> str | None:
     """Describe the token's restrictions on the email surface."""
     return info.context.caller.access_info(Surface.EMAIL)
+
+
+async def email_text(
+    root: strawberry.Parent[records.Email],
+    info: Info,
+    *,
+    quoted: Annotated[
+        bool, strawberry.argument(description="False: no quotations, no signatures.")
+    ] = True,
+) -> str | None:
+    """Return the readable text of a message."""
+    return await text_of(info.context, root, quoted=quoted)
 
 
 _ACCESS_INFO = "The active restrictions of the access token in words; null when there are none."
@@ -58,6 +73,7 @@ class Email:
     body_preview: str | None = strawberry.field(description="A short snippet of the body.")
     body: str | None = strawberry.field(description="The body; null unless `includeBody` is true.")
     body_type: BodyType | None = strawberry.field(description="The format of the body.")
+    text: str | None = strawberry.field(resolver=email_text, description="`body` as readable text.")
     sent_at: datetime | None = strawberry.field(
         description="The time at which the message was sent."
     )

@@ -35,6 +35,7 @@ from graph.masking.guards import requirement_of
 # Derived field -> the Email fields from which it is computed.
 _SOURCES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
+        "Email.text": ("Email.body", "Email.bodyType", "Email.subject"),
         "Thread.subject": ("Email.subject",),
         "Thread.participants": ("Email.from", "Email.to", "Email.cc"),
         "Thread.lastMessageAt": ("Email.receivedAt",),
@@ -113,7 +114,7 @@ def attributes(
                 if source in hidden
             }
             by_type.setdefault(edge.owner, set()).update(set(edge.attributes) - unseen)
-        for source in _SOURCES.get(coordinate, (coordinate,)):
+        for source in () if coordinate in hidden else _SOURCES.get(coordinate, (coordinate,)):
             attribute = record_attribute(field_at(schema, source))
             if source not in hidden and attribute is not None:
                 by_type.setdefault(source.partition(".")[0], set()).add(attribute)

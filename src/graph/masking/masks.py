@@ -35,7 +35,7 @@ _EMAIL: tuple[tuple[EmailField, tuple[str, ...]], ...] = (
     (EmailField.CC, ("Email.cc",)),
     (EmailField.BCC, ("Email.bcc",)),
     (EmailField.BODY_PREVIEW, ("Email.bodyPreview",)),
-    (EmailField.BODY, ("Email.body", "Email.bodyType", "Email.links")),
+    (EmailField.BODY, ("Email.body", "Email.bodyType", "Email.text", "Email.links")),
     (EmailField.SENT_AT, ("Email.sentAt",)),
     (EmailField.RECEIVED_AT, ("Email.receivedAt", "Thread.lastMessageAt")),
     (EmailField.ATTACHMENTS, ("Email.attachments",)),

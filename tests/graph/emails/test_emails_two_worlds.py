@@ -27,7 +27,8 @@ OTHER = {
 
 EMAIL = """
     id threadId subject from { email name } to { email } cc { email } bcc { email } bodyPreview
-    body bodyType sentAt receivedAt isRead hasAttachments attachments { id name size }
+    body bodyType text new: text(quoted: false)
+    sentAt receivedAt isRead hasAttachments attachments { id name size }
     labels importance provider accessInfo
 """
 DOCUMENTS = [
@@ -118,6 +119,7 @@ async def test_hidden_fields_are_null_and_listed(ask, world):
                         "bodyPreview",
                         "body",
                         "bodyType",
+                        "text",
                         "links",
                         "sentAt",
                         "receivedAt",

@@ -74,7 +74,7 @@ def test_every_field_of_an_email_shows_the_record_attribute_of_its_name():
         pytest.param(["all"], {}, id="everything visible"),
         pytest.param(
             [word for word in EmailField if word is not EmailField.BODY],
-            {"Email": ["body", "bodyType", "links"]},
+            {"Email": ["body", "bodyType", "text", "links"]},
             id="body hidden",
         ),
         pytest.param(
