@@ -131,6 +131,7 @@ FAILURE_CODES: Mapping[type[failures.ProviderFailure], Code] = MappingProxyType(
         failures.Shortened: Code.PROVIDER_ERROR,
         failures.Unreadable: Code.PROVIDER_ERROR,
         failures.UnknownZone: Code.PROVIDER_ERROR,
+        failures.UnreadPeople: Code.PROVIDER_ERROR,
         failures.TooLarge: Code.PROVIDER_ERROR,
         failures.Incomplete: Code.PROVIDER_ERROR,
         failures.Broken: Code.PROVIDER_ERROR,

@@ -22,6 +22,7 @@ from providers.failures import (
     TooMuch,
     UnknownZone,
     Unreadable,
+    UnreadPeople,
 )
 from providers.fanout import AllFailed, ConnectionWarning
 
@@ -99,6 +100,7 @@ _REASONS: Final[Sequence[tuple[type[ProviderFailure], str]]] = (
     (TooMuch, "has more than can be read at once"),
     (Shortened, "has messages of more parts than are shown"),
     (Unreadable, "has events that cannot be read"),
+    (UnreadPeople, "has people whose addresses cannot be read, left out"),
     (UnknownZone, "has times in an unknown time zone, read by its own"),
     (Incomplete, "may leave some out"),
 )

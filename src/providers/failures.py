@@ -27,6 +27,7 @@ Failures of upstreams, as exceptions.
         ├── Unreadable     some members cannot be read; the others are right
         └── Incomplete     upstream's list may lack members; what was read is right
             ├── Shortened     some members are shown in part; the others are right
+            ├── UnreadPeople  some people are left out: nothing tells their address
             └── UnknownZone   some times may be wrong: nothing tells their time zone
 
 Messages are ours and safe to show: they never quote upstream text. `graph.errors` maps each class
@@ -265,6 +266,10 @@ class Incomplete(Broken):
 
 class Shortened(Incomplete):
     sentence = "Some of the provider's data is shown in part."
+
+
+class UnreadPeople(Incomplete):
+    sentence = "Some people's addresses cannot be read."
 
 
 class UnknownZone(Incomplete):

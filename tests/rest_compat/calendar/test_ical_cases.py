@@ -40,6 +40,10 @@ def calendar_object(*lines):
 EVENT = calendar_object("UID:e", "SUMMARY:E", "DTSTART:20260302T150000Z", "DURATION:PT1H")
 START = "DTSTART:20260302T090000Z"
 UNREADABLE = "has events that cannot be read"
+REASONS = {
+    "no zone": "has times in an unknown time zone, read by its own",
+    "no address": "has people whose addresses cannot be read, left out",
+}
 DOUBTED = {
     "no calendar": "BEGIN:VEVENT",
     "no start": calendar_object("UID:x", "SUMMARY:X", "DTSTART:soon"),
@@ -51,10 +55,13 @@ DOUBTED = {
         "UID:x", "SUMMARY:X", START, "RRULE:FREQ=DAILY;COUNT=2", "EXDATE:20260303T090000Z,never"
     ),
     "no zone": calendar_object("UID:x", "SUMMARY:X", "DTSTART;TZID=Nowhere:20260302T100000"),
+    "no address": calendar_object(
+        "UID:x", "SUMMARY:X", START, "ATTENDEE;CN=Ann:urn:uuid:1", "ATTENDEE:mailto:b@x.example"
+    ),
 }
 KNOWN = {
     "no calendar": ["E"], "no start": ["E"], "no end": ["X", "E"], "no zone": ["X", "E"],
-    "another calendar's rule": ["X", "E"], "no date": ["X", "E"],
+    "another calendar's rule": ["X", "E"], "no date": ["X", "E"], "no address": ["X", "E"],
 }  # fmt: skip
 
 
@@ -96,7 +103,7 @@ class Connected:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def _calendars(module_world):
+async def planted(module_world):
     with ExitStack() as stack:
         calendars = stack.enter_context(scripted_caldav())
         for name, text in DOUBTED.items():
@@ -118,8 +125,8 @@ async def _calendars(module_world):
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def connected(shared_world, _calendars):
-    token, ids = _calendars
+async def connected(shared_world, planted):
+    token, ids = planted
     async with shared_world.client(token) as client:
         yield Connected(client, ids)
 
@@ -167,12 +174,27 @@ async def test_a_case_is_read_right(connected, name):
 async def test_an_object_that_cannot_be_read_hides_no_other(connected, name):
     listed, busy = await connected.read(name, "2026-03-02T00:00:00Z", "2026-03-03T00:00:00Z")
 
-    reason = (
-        "has times in an unknown time zone, read by its own" if name == "no zone" else UNREADABLE
-    )
+    reason = REASONS.get(name, UNREADABLE)
     sentence = f'Calendar server (owner@example.com), calendar "{name}": {reason}.'
     assert listed["authWarnings"] == [sentence]
     assert [event["title"] for event in listed["events"]] == KNOWN[name]
     assert ("2026-03-02T15:00:00Z", "2026-03-02T16:00:00Z") in busy
     if name == "no zone":
         assert listed["events"][0]["startUtc"] == "2026-03-02T09:00:00Z"  # by Europe/Berlin
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_told"),
+    [(["title", "attendees"], True), (["title", "organizer"], False), (["title"], False)],
+)
+async def test_people_that_cannot_be_read_are_told_where_people_are_shown(
+    shared_world, planted, fields, is_told
+):
+    _, ids = planted
+    settings = {"calendarAccessEnabled": True, "visibleCalendarFields": fields}
+    query = {"calendarId": ids["no address"], "from": "2026-03-02", "to": "2026-03-03"}
+    async with shared_world.client(await shared_world.token(settings)) as client:
+        listed = await client.get("/api/access/calendar/events", params=query)
+
+    assert {event["title"] for event in listed.json()["events"]} == {"X", "E"}
+    assert ("authWarnings" in listed.json()) is is_told

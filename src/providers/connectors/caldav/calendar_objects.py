@@ -16,7 +16,7 @@ from providers.connectors.caldav.content_lines import (
     parse_calendar,
 )
 from providers.connectors.caldav.ical_times import AddedDate, EventTime, Length, TimeReader
-from providers.connectors.caldav.people import Person, join_url, people
+from providers.connectors.caldav.people import Person, has_unread, join_url, people
 from providers.connectors.caldav.recurrence import NotExpandable, Rule, Series, parse_rule
 from providers.connectors.caldav.time_zones import Zones, to_utc
 from providers.connectors.caldav.zone_definitions import defined_zones
@@ -70,6 +70,7 @@ class CalendarObject:
         overrides: By their original starts.
         is_whole: False when a part of it could not be read, so that events may be missing.
         zones_are_known: False when times were read by the calendar's zone instead of theirs.
+        unread_people: Those of "attendees" and "organizer" that lack people.
     """
 
     name: str
@@ -78,6 +79,7 @@ class CalendarObject:
     overrides: tuple[Override, ...] = ()
     is_whole: bool = True
     zones_are_known: bool = True
+    unread_people: frozenset[str] = frozenset()
 
 
 def parse_object(name: str, text: str, floating: tzinfo) -> CalendarObject:
@@ -132,6 +134,11 @@ class _ObjectReader:
             overrides=overrides,
             is_whole=self._is_whole,
             zones_are_known=not self._times.zones.unknown,
+            unread_people=frozenset(
+                member
+                for member, line in (("attendees", "ATTENDEE"), ("organizer", "ORGANIZER"))
+                if any(has_unread(event, line) for event in own)
+            ),
         )
 
     def _series(self, event: Component, content: EventContent) -> Series | None:

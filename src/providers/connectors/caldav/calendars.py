@@ -14,7 +14,14 @@ from providers.connectors.caldav.dav_client import DavClient
 from providers.connectors.caldav.discovery import find_homes, list_calendars
 from providers.connectors.caldav.event_reading import ObjectReader
 from providers.connectors.caldav.occurrences import SEPARATOR, Occurrence, occurrence, occurrences
-from providers.failures import Missing, ProviderFailure, TooMuch, UnknownZone, Unreadable
+from providers.failures import (
+    Missing,
+    ProviderFailure,
+    TooMuch,
+    UnknownZone,
+    Unreadable,
+    UnreadPeople,
+)
 from providers.http.client import Upstream
 from providers.http.response import Response
 from providers.http.urls import BaseUrl
@@ -165,7 +172,10 @@ def _listed(
     complete: bool,
 ) -> EventList:
     events = mapping.events(listed, wanted)
-    return EventList(events, complete=complete, doubts=_doubts(objects))
+    doubts = _doubts(objects)
+    if any(wanted & parsed.unread_people for parsed in objects):
+        doubts = (*doubts, UnreadPeople())
+    return EventList(events, complete=complete, doubts=doubts)
 
 
 def _doubts(objects: Sequence[CalendarObject]) -> tuple[ProviderFailure, ...]:

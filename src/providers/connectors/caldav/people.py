@@ -15,6 +15,8 @@ _RESPONSES: Mapping[str, AttendeeResponse] = MappingProxyType(
 _ROOMS = frozenset({"ROOM", "RESOURCE"})
 _MAX_PEOPLE = 1000
 _MAILTO = "mailto:"
+# Exchange and Outlook write these for people without an address.
+_NOBODY = frozenset({"", "invalid:nomail", "mailto:", "mailto:invalid:nomail", "mailto:unknown"})
 _ADDRESS = re.compile(r"[^\s<>,;:\"]+@[^\s<>,;:\"]+")
 
 _LINK_PROPERTIES = (
@@ -62,6 +64,16 @@ def people(event: Component, name: str) -> Iterator[Person]:
             _RESPONSES.get(line.params.get("PARTSTAT", "").upper(), "needsAction"),
             line.params.get("CUTYPE", "").upper() in _ROOMS,
         )
+
+
+def has_unread(event: Component, name: str) -> bool:
+    """Return whether a property has people with an address that `people` leaves out."""
+    lines = list(event.every(name))
+    return len(lines) > _MAX_PEOPLE or any(
+        not _address(line) and line.value.strip().lower() not in _NOBODY
+        for line in lines
+        if line.params.get("CUTYPE", "").upper() not in _ROOMS
+    )
 
 
 def join_url(event: Component) -> str | None:

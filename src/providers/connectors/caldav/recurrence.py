@@ -33,7 +33,7 @@ _CYCLE = 400  # years after which the calendar repeats, weekdays included
 _LAST_YEAR = 9999
 _DAY = timedelta(days=1)
 
-# Starts of rules without further parts are computed. Frequencies above daily have no others.
+# Starts of rules without further parts are computed; others above daily become daily ones.
 _STEPS: Mapping[str, timedelta] = MappingProxyType(
     {
         "WEEKLY": timedelta(weeks=1),
@@ -145,6 +145,9 @@ def parse_rule(text: str, first: EventTime, floating: tzinfo = UTC) -> Rule:
     try:
         interval, count = int(parts.pop("INTERVAL", "1")), int(parts.pop("COUNT", "-1"))
         until = _until(parts.pop("UNTIL", None), first, floating)
+        if frequency in _ABOVE_DAILY and parts.keys() - {"WKST"}:
+            parts = _daily_parts(frequency, interval, parts, first.local)
+            frequency, interval = "DAILY", 1
         if interval < 1 or count == 0:
             raise NotExpandable
         _complete(frequency, parts, WEEKDAYS[first.local.weekday()])
@@ -153,9 +156,31 @@ def parse_rule(text: str, first: EventTime, floating: tzinfo = UTC) -> Rule:
         _rule_of(rule, first.local, first.local, periods=1)  # raises when a part is not valid
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError):
         raise NotExpandable from None
-    if _starts_a_day(parts) > 24 or (frequency in _ABOVE_DAILY and parts.keys() - {"WKST"}):
+    if _starts_a_day(parts) > 24:
         raise NotExpandable
     return rule
+
+
+def _daily_parts(
+    frequency: str, interval: int, parts: Mapping[str, str], start: datetime
+) -> dict[str, str]:
+    """
+    Return the parts of the daily rule with the same starts as one of hours or minutes.
+
+    Raises:
+        NotExpandable: There is none, or it has no starts.
+    """
+    whole = {"HOURLY": 24, "MINUTELY": 60}.get(frequency, 0)
+    if not whole or whole % interval or parts.keys() & {"BYSETPOS", "BYWEEKNO"}:
+        raise NotExpandable
+    name, begin = ("BYHOUR", start.hour) if whole == 24 else ("BYMINUTE", start.minute)
+    stepped = range(begin % interval, whole, interval)
+    listed = [int(number) for number in parts.get(name, "").split(",") if number]
+    numbers = sorted(set(stepped) & set(listed)) if listed else stepped
+    hours = parts.get("BYHOUR", ",".join(map(str, range(24))))
+    if not numbers:
+        raise NotExpandable
+    return {**parts, "BYHOUR": hours, name: ",".join(map(str, numbers))}
 
 
 def _parts(plain: str) -> dict[str, str]:

@@ -106,10 +106,15 @@ class Zones:
 
     def find(self, name: str) -> tzinfo | None:
         """Return a zone by its TZID; None when nothing defines it."""
-        zone = self.defined.get(name.strip()) or named_zone(name)
+        zone = self.defined.get(name.strip()) or named_zone(name) or self._in_other_case(name)
         if zone is None:
             self.unknown.add(name)
         return zone
+
+    def _in_other_case(self, name: str) -> tzinfo | None:
+        wanted = name.strip().casefold()
+        zones = (zone for known, zone in self.defined.items() if known.casefold() == wanted)
+        return next(zones, None)
 
 
 def zone_name(zone: tzinfo | None) -> str | None:
