@@ -62,7 +62,7 @@ class DemoGateway:
         return subprocess.run(
             ["/bin/bash", "-eu", "-o", "pipefail", "-c", script],
             cwd=folder,
-            env={**os.environ, **self.environment, **_clock()},
+            env={**os.environ, "CHECKOUT": str(ROOT), **self.environment, **_clock()},
             capture_output=True,
             text=True,
             timeout=300,

@@ -26,7 +26,8 @@ PAGES = (
         for folder in ("start", "rest", "operate")
         for page in (ROOT / "docs" / folder).glob("*.md")
     ),
-    "docs/guides/saved-documents.md",  # last, because it adds a token
+    "docs/guides/saved-documents.md",  # near the end, because it adds a token
+    "docs/guides/agents.md",  # so does this one
 )
 WIDTH = 100
 _BLOCK = re.compile(

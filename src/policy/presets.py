@@ -5,7 +5,15 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
 
-from policy.vocabulary import ALL, READ_ONLY, CalendarAccessLevel, EmailOp, SendMode, TaskOp
+from policy.vocabulary import (
+    ALL,
+    READ_ONLY,
+    CalendarAccessLevel,
+    EmailOp,
+    SendMode,
+    TaskOp,
+    WriteMode,
+)
 
 
 class Preset(StrEnum):
@@ -17,6 +25,14 @@ class Preset(StrEnum):
     CALENDAR_BUSY = "calendar-busy"
     TASKS = "tasks"
     FILES_READER = "files-reader"
+    FULL = "full"
+
+
+class AgentPreset(StrEnum):
+    """The name of a preset for an agent (docs/spec/agents.md#presets)."""
+
+    READER = "reader"
+    MAILBOX_ASSISTANT = "mailbox-assistant"
     FULL = "full"
 
 
@@ -89,6 +105,32 @@ PRESETS: Mapping[Preset, PresetSettings] = MappingProxyType(
                 "allowedCollabOperations": [ALL],
                 "collabAllowAllDefault": True,
             },
+        ),
+    }
+)
+
+_SHOWN_FIRST: Mapping[str, object] = {"writes": WriteMode.EFFECT.value}
+
+AGENT_PRESETS: Mapping[AgentPreset, PresetSettings] = MappingProxyType(
+    {
+        AgentPreset.READER: PRESETS[Preset.READER],
+        AgentPreset.MAILBOX_ASSISTANT: PresetSettings(
+            "Reads and files mail, and leaves drafts; every write is shown first.",
+            {
+                **_EMAIL_READER,
+                "allowedEmailOperations": [
+                    READ_ONLY,
+                    *_WRITES_MAIL,
+                    EmailOp.MARK_AS_READ.value,
+                    EmailOp.APPLY_LABELS.value,
+                ],
+                "sendMode": SendMode.DRAFT.value,
+                **_SHOWN_FIRST,
+            },
+        ),
+        AgentPreset.FULL: PresetSettings(
+            "Reads and changes everything that the accounts hold; every write is shown first.",
+            {**PRESETS[Preset.FULL].settings, **_SHOWN_FIRST},
         ),
     }
 )

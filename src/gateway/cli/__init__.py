@@ -12,6 +12,7 @@ The command line, `access-gateway …`. Modules are imported late, so that `--he
     listings       lists that are read by the database's driver alone
     token_listing  the list of access tokens
     in_process     a gateway in this process
+    remote         requests to a running gateway
     account_setup  accounts connected by consent, device code or secret
     server_setup   accounts on own servers, which are searched for by their address
     connection_options, connection_adding

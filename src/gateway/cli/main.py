@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperArgument, TyperGroup, TyperOption
 
 from gateway.cli.commands import (
+    agents,
     connection,
     db,
     decisions,
@@ -181,6 +182,7 @@ app.add_typer(people.operators, name="operator", rich_help_panel=ACCOUNTS)
 app.add_typer(people.resources, name="resource", rich_help_panel=ACCOUNTS)
 app.add_typer(connection.app, name="connection", rich_help_panel=ACCOUNTS)
 app.command("explain", rich_help_panel=ACCESS)(explain.explain)
+app.command("agents", rich_help_panel=ACCESS)(agents.agents)
 app.command("query", rich_help_panel=ACCESS)(query.query)
 app.add_typer(db.app, name="db", rich_help_panel=STORE)
 app.add_typer(secret.app, name="secret", rich_help_panel=STORE)

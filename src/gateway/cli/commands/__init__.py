@@ -8,6 +8,7 @@ The commands, one module per command or group; each imports what it needs when i
     recipient                   the recipient rules of tokens, a part of `rule`
     people, connection          operators, resources, connected accounts
     explain, decisions          why a call is refused, and what was decided on calls
-    query, schema               a GraphQL document as a token; the schema and the OpenAPI document
+    query, agents               a GraphQL document, or the messages of an agent, as a token
+    schema                      the schema and the OpenAPI document
     db, secret                  schema versions and copies of the database; keys
 """

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 TOKEN = "AGW_TOKEN"  # noqa: S105 - the name of a variable
 PATH = "/graphql"
-TIMEOUT_SECONDS = 60
 
 
 def query(
@@ -45,13 +44,19 @@ def query(
         body["variables"] = option_values.json_object("variables", variables)
     if operation is not None:
         body["operationName"] = operation
-    response = run_async(lambda: _post(body, token=_token(token_file), url=url))
+    response = run_async(lambda: _post(body, token=token_text(token_file), url=url))
     output_json(response)
     if not isinstance(response, dict) or response.get("errors") or "data" not in response:
         raise typer.Exit(1)
 
 
-def _token(file: Path | None) -> str:
+def token_text(file: Path | None) -> str:
+    """
+    Return the token that is in *file*, or in the environment.
+
+    Raises:
+        CommandError: There is none, or it is not one word.
+    """
     import os
 
     from gateway.errors import CommandError
@@ -86,35 +91,10 @@ async def _post(body: "Mapping[str, Any]", *, token: str, url: str | None) -> An
 
         raw = await in_process.post(PATH, headers, orjson.dumps(body))
     else:
-        raw = await asyncio.to_thread(_post_to, url, headers, orjson.dumps(body))
+        from gateway.cli.remote import post
+
+        raw = await asyncio.to_thread(post, url, PATH, headers, orjson.dumps(body))
     try:
         return orjson.loads(raw)
     except orjson.JSONDecodeError:
         raise CommandError(f"The server at {url} is not an access-gateway.") from None
-
-
-def _post_to(url: str, headers: "Mapping[str, str]", body: bytes) -> bytes:
-    """POST over a socket; a redirect is not followed, so that the token goes nowhere else."""
-    import http.client
-    import ssl
-    from urllib.parse import urlsplit
-
-    from gateway.errors import CommandError
-
-    parts = urlsplit(url)
-    host = parts.hostname
-    if host is None or parts.scheme not in {"http", "https"}:
-        raise CommandError(f"{url} is no base URL: http://… or https://…")
-    if parts.scheme == "https":
-        connection: http.client.HTTPConnection = http.client.HTTPSConnection(
-            host, parts.port, timeout=TIMEOUT_SECONDS, context=ssl.create_default_context()
-        )
-    else:
-        connection = http.client.HTTPConnection(host, parts.port, timeout=TIMEOUT_SECONDS)
-    try:
-        connection.request("POST", parts.path.rstrip("/") + PATH, body, dict(headers))
-        return connection.getresponse().read()
-    except (OSError, http.client.HTTPException) as failure:
-        raise CommandError(f"No gateway answers at {url}: {failure}") from None
-    finally:
-        connection.close()

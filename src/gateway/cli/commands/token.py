@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -61,6 +61,13 @@ def create(  # noqa: PLR0913, PLR0917 - each is an option of the command
             "policy.presets:Preset",
         ),
     ] = None,
+    for_agent: Annotated[
+        str | None,
+        option(
+            "For an agent: reader, mailbox-assistant or full; shows how clients are set up.",
+            "policy.presets:AgentPreset",
+        ),
+    ] = None,
     operator: Annotated[str, typer.Option(help="The operator's id; the only one by default.")] = "",
     resource: Annotated[
         list[int] | None, typer.Option(help="A resource's id; repeatable; the only one by default.")
@@ -80,9 +87,10 @@ def create(  # noqa: PLR0913, PLR0917 - each is an option of the command
     from gateway.operations import tokens
     from gateway.operations.validation import validated
 
-    members = without_none(
-        name=name, expiresAt=end_time(expires), preset=preset, settings=_settings(settings, writes)
-    )
+    own = _settings(settings, writes)
+    if for_agent is not None:
+        own = _settings_of_agent(for_agent, preset, own)
+    members = without_none(name=name, expiresAt=end_time(expires), preset=preset, settings=own)
 
     async def create_token(session: "AsyncSession") -> "MintedAccessToken":
         first = resource[0] if resource else None
@@ -96,6 +104,8 @@ def create(  # noqa: PLR0913, PLR0917 - each is an option of the command
         info(f"Token {token['id']} ({token['name']}). This is the only time its text is shown:")
         output(token["token"])
         _write_warnings(token)
+        if for_agent is not None:
+            _write_agent_setup()
 
     report(token, write_text, as_json=as_json)
 
@@ -254,6 +264,39 @@ def import_(
 def _settings(stated: str | None, writes: str | None) -> dict[str, object]:
     """Return the settings of `--settings` and `--writes`."""
     return {**json_object("settings", stated), **without_none(writes=writes)}
+
+
+def _settings_of_agent(name: str, preset: str | None, own: dict[str, Any] | None) -> dict[str, Any]:
+    """Return the settings of a preset for agents, with *own* over them."""
+    from policy.presets import AGENT_PRESETS, AgentPreset
+
+    if preset is not None:
+        raise typer.BadParameter("--for-agent and --preset exclude each other.")
+    if name not in tuple(AgentPreset):
+        raise typer.BadParameter(f"--for-agent is one of: {', '.join(AgentPreset)}.")
+    return {**AGENT_PRESETS[AgentPreset(name)].settings, **own}
+
+
+def _write_agent_setup() -> None:
+    """Write how clients are set up; the token is in a variable, not in what is written here."""
+    from gateway.settings import Settings
+
+    url = Settings().base_url
+    http = {
+        "type": "http",
+        "url": f"{url}/mcp",
+        "headers": {"Authorization": "Bearer ${AGW_TOKEN}"},
+    }
+    local = {"command": "access-gateway", "args": ["agents", "--url", url]}
+    info(
+        "\nWith the token in AGW_TOKEN, Claude Code is set up by\n"
+        f"  claude mcp add --transport http access-gateway {url}/mcp "
+        '--header "Authorization: Bearer $AGW_TOKEN"\n'
+        "other clients that speak HTTP by\n"
+        f"  {json.dumps({'mcpServers': {'access-gateway': http}})}\n"
+        "and clients that start a program, which finds AGW_TOKEN in its environment, by\n"
+        f"  {json.dumps({'mcpServers': {'access-gateway': local}})}"
+    )
 
 
 def _list_all(status: str | None) -> "list[ManagedAccessToken]":
