@@ -106,7 +106,8 @@ async def write_to_first_holder(
 
     Raises:
         Missing: No writable connection holds the object.
-        ProviderFailure: A failure that is not harmless, or else the first that is not Missing.
+        ProviderFailure: A failure that is not harmless, or else the first that says more than
+            Missing.
     """
     failure: failures.ProviderFailure = failures.Missing()
     for info, port in connections:
@@ -117,6 +118,6 @@ async def write_to_first_holder(
         except failures.ProviderFailure as port_failure:
             if not harmless(port_failure):
                 raise
-            if isinstance(failure, failures.Missing):
+            if type(failure) is failures.Missing:
                 failure = failures.without_frames(port_failure)
     raise failure

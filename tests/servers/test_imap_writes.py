@@ -160,7 +160,7 @@ async def test_a_label_that_cannot_be_stored_is_said_so(client, mailbox):
 
     assert (answer.status_code, answer.json()["error"]) == (404, "NOT_FOUND")
     assert answer.json()["message"] == (
-        "The folder of a message is no label that can be added or removed."
+        "The state or folder of an email is not a label that can be added or removed."
     )
     assert await listed(client) == [before]
 

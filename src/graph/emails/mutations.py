@@ -23,6 +23,7 @@ from policy.refusals import (
 )
 from policy.vocabulary import Code, EmailField, EmailOp, Surface
 from providers import failures, ids
+from providers.mail.delivery import failure_of_change
 from providers.ports import mail
 from providers.search_text import fold_label
 from providers.write_previews import Resource
@@ -248,9 +249,12 @@ async def _translate_change_failures(call: Awaitable[Result]) -> Result:
         return await call
     except (failures.Throttled, failures.TimedOut):
         raise
-    except failures.Impossible as failure:
-        raise NotFound(failure.message) from failure
+    except mail.ReadOnlyMailbox as failure:
+        raise NotFound("The mailbox of this email may only be read.") from failure
     except failures.ProviderFailure as failure:
+        reported = failure_of_change(failure)
+        if isinstance(reported, failures.Impossible):
+            raise NotFound(reported.message) from failure
         raise no_email() from failure
 
 

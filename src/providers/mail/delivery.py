@@ -27,6 +27,8 @@ LOOKUP_DELAYS_SECONDS = (0.0, 0.4, 0.8, 1.5)  # seconds to wait before each look
 SEND_SECONDS = 30.0  # of a whole send, its look-ups included
 STORED_BYTES_PER_SECOND = 500_000  # of stored files; so much longer a send may last
 LOOKUP_SECONDS = 6.0  # of them that only look-ups may use
+IN_TRASH = "The email is in the trash."
+STATE_LABEL = "The state or folder of an email is not a label that can be added or removed."
 _DEFAULT_DOMAIN = "access-gateway.invalid"
 
 T = TypeVar("T")
@@ -151,11 +153,14 @@ def failure_of_change(failure: failures.ProviderFailure) -> failures.ProviderFai
     """
     Return the failure that a failed change or deletion is reported as.
 
-    Callers see 404 for everything but throttles and timeouts:
-    docs/spec/email.md#change-and-delete-failures.
+    Callers see 404 for everything but throttles and timeouts, with a message that says why when the
+    message is not missing: docs/spec/email.md#change-and-delete-failures.
     """
-    return (
-        failure
-        if isinstance(failure, failures.Throttled | failures.TimedOut)
-        else failures.Missing()
-    )
+    if isinstance(failure, failures.Throttled | failures.TimedOut | failures.Missing):
+        return failure
+    reason = failure.message
+    if isinstance(failure, failures.Conflicted):  # changes of mail name nothing
+        reason = failures.Refused.sentence
+    elif isinstance(failure, failures.Broken) and failure.failed:
+        reason = failures.ProviderFailure.sentence
+    return failures.Impossible(f"The email could not be changed. {reason}")

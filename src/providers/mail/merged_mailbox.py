@@ -196,7 +196,7 @@ class MergedMailbox:
             )
 
         with delivery.time_limit(reply.files):
-            return await self._write(email_id, write, attempt=reply.attempt, report_read_only=True)
+            return await self._write(email_id, write, attempt=reply.attempt)
 
     async def forward(self, email_id: str, forward: mail.Forward) -> mail_records.SentMessage:
         """Forward a message from the mailbox that holds it; raises as `reply`."""
@@ -207,29 +207,27 @@ class MergedMailbox:
             return await port.forward(native, replace(forward, attempt=attempt))
 
         with delivery.time_limit(forward.files):
-            return await self._write(
-                email_id, write, attempt=forward.attempt, report_read_only=True
-            )
+            return await self._write(email_id, write, attempt=forward.attempt)
 
     async def trash(self, email_id: str) -> None:
         """
         Move a message to the trash, recoverably.
 
         Raises:
-            Missing: Not found, in the trash already, or in a mailbox that may only be read.
+            Missing: Not found.
+            Impossible: In the trash already, or the mailbox refused or failed.
+            ReadOnlyMailbox: In a mailbox that may only be read.
         """
 
         async def trash(pair: Pair, native: str) -> mail_records.SentMessage:
             await pair[1].trash(native)
             return mail_records.SentMessage()
 
-        await self._write(email_id, trash, report_read_only=False)
+        await self._write(email_id, trash)
 
     async def change(self, email_id: str, change: mail.MailChange) -> mail_records.SentMessage:
         """Change read state and labels; raises as `trash`."""
-        return await self._write(
-            email_id, lambda pair, native: pair[1].change(native, change), report_read_only=False
-        )
+        return await self._write(email_id, lambda pair, native: pair[1].change(native, change))
 
     # -- routing
 
@@ -289,17 +287,15 @@ class MergedMailbox:
         write: Callable[[Pair, str], Awaitable[mail_records.SentMessage]],
         *,
         attempt: mail.SendAttempt | None = None,
-        report_read_only: bool,
     ) -> mail_records.SentMessage:
         provider, native, candidates = self._candidates(mail_id)
         pairs = [(pair[0], pair) for pair in _of_attempt(attempt, candidates)]
         try:
             sent = await write_to_first_holder(pairs, lambda pair: write(pair, native))
         except Missing:
-            if report_read_only:
-                for info, port in candidates:
-                    if not info.can_write and await _has(port, native):
-                        raise mail.ReadOnlyMailbox from None
+            for info, port in candidates:
+                if not info.can_write and await _has(port, native):
+                    raise mail.ReadOnlyMailbox from None
             raise
         return _sent(sent, provider)
 

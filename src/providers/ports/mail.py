@@ -383,7 +383,8 @@ class MailPort(Protocol):
         Move a message to the trash, recoverably.
 
         Raises:
-            Missing: There is no such message, or it is in the trash already.
+            Missing: There is no such message.
+            Impossible: It is in the trash already, or the mailbox refused or failed.
         """
 
     async def change(self, message_id: str, change: MailChange) -> mail_records.SentMessage:
@@ -391,7 +392,8 @@ class MailPort(Protocol):
         Change the read state, then labels; return the message's ids.
 
         Raises:
-            Missing: There is no such message, or it is in the trash.
+            Missing: There is no such message.
+            Impossible: It is in the trash, or the mailbox refused or failed.
         """
 
     async def probe(self) -> None:

@@ -114,4 +114,5 @@ async def test_changing_a_read_only_mailbox_is_not_found(ask, world, name):
     _, body = await ask(GOOD[name])
 
     assert body["errors"][0]["extensions"]["code"] == "NOT_FOUND"
-    assert world.mailboxes[1].calls == []
+    assert body["errors"][0]["message"] == "The mailbox of this email may only be read."
+    assert [name for name, *_ in world.mailboxes[1].calls] == ["get"]

@@ -494,8 +494,11 @@ async def test_a_deleted_message_is_in_the_trash_and_can_still_be_read(client, w
     assert (await client.get(url)).status_code == 200
     again = await client.delete(url)
     assert again.status_code == 404
-    assert again.json()["error"] == "NOT_FOUND"
-    assert "success" not in again.json()
+    assert again.json() == {
+        "error": "NOT_FOUND",
+        "message": "The email is in the trash.",
+        "requestId": again.headers["x-request-id"],
+    }
 
 
 @shared
@@ -511,19 +514,64 @@ async def test_deleting_an_unknown_message_is_404(shared_client, email_id):
     }
 
 
-@pytest.mark.parametrize(
-    ("fault", "status"),
-    slow_after(
-        1, [({"kind": "403"}, 404), ({"kind": "500"}, 404), ({"kind": "429", "retryAfter": 2}, 429)]
-    ),
-    ids=["refused", "failed", "throttled"],
+FAILED = "The provider failed."
+UNREACHABLE = "The provider could not be reached."
+INVALID = "The provider's response is not valid."
+LOCKED = "The resource is locked by the provider."
+CONSENT = (
+    "The connection needs to be reconnected: its consent does not include a permission that this"
+    " request needs."
 )
-async def test_a_deletion_that_could_not_be_done_is_404(client, world, fault, status):
-    await world.fail("provider-a", **fault)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "reason"),
+    slow_after(
+        4,
+        [
+            ("lease", "500", FAILED),
+            ("minutes", "reset", UNREACHABLE),
+            ("lease", "403", CONSENT),
+            ("minutes", "423", LOCKED),
+            ("lease", "409", "The provider refused the request."),
+            ("lease", "423", LOCKED),
+            ("lease", "503", FAILED),
+            ("lease", "reset", UNREACHABLE),
+            ("lease", "malformed", INVALID),
+            (
+                "minutes",
+                "403",
+                "The connection is denied access by a policy of its administrators.",
+            ),
+            ("minutes", "409", "The resource has changed since it was read."),
+            ("minutes", "500", FAILED),
+            ("minutes", "503", FAILED),
+            ("minutes", "malformed", INVALID),
+        ],
+    ),
+)
+@pytest.mark.parametrize("change", [None, {"markAsRead": True}], ids=["DELETE", "PATCH"])
+async def test_a_change_that_could_not_be_done_is_404_and_says_why(  # noqa: PLR0917 - a table
+    client, world, name, kind, reason, change
+):
+    before = world.stored(name)
+    await world.fail("provider-a" if name == "lease" else "provider-b", kind=kind)
+    url = f"{MESSAGES}/{world.id(name)}"
+
+    response = await (client.patch(url, json=change) if change else client.delete(url))
+
+    assert response.status_code == 404
+    assert response.json()["error"] == "NOT_FOUND"
+    assert response.json()["message"] == f"The email could not be changed. {reason}"
+    assert world.stored(name) == before
+
+
+async def test_a_throttled_deletion_is_429(client, world):
+    await world.fail("provider-a", kind="429", retryAfter=2)
 
     response = await client.delete(f"{MESSAGES}/{world.id('lease')}")
 
-    assert response.status_code == status
+    assert (response.status_code, response.headers["retry-after"]) == (429, "2")
     assert world.stored("lease").folder == "inbox"
 
 
@@ -628,8 +676,9 @@ async def test_labels_neither_trash_nor_report_nor_unread(shared_client, shared_
         f"{MESSAGES}/{shared_world.id('lunch')}", json={"addLabels": [label]}
     )
 
+    message = "The state or folder of an email is not a label that can be added or removed."
     assert response.status_code == 404
-    assert response.json() == refused(response, "NOT_FOUND", "No email with this id.")
+    assert response.json() == refused(response, "NOT_FOUND", message)
     assert shared_world.stored("lunch") == before
     assert writes(shared_world) == []
 
@@ -703,4 +752,5 @@ async def test_a_trashed_message_cannot_be_changed(client, world):
     response = await client.patch(url, json={"markAsRead": True})
 
     assert response.status_code == 404
+    assert response.json() == refused(response, "NOT_FOUND", "The email is in the trash.")
     assert world.stored("lease").is_read is False

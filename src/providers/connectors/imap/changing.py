@@ -12,6 +12,7 @@ from providers.imap import parsing
 from providers.imap.parsing import Value
 from providers.imap.session import Rejected, Session
 from providers.mail import change_previews
+from providers.mail.delivery import IN_TRASH, STATE_LABEL
 from providers.ports.mail import MailChange
 from providers.records import mail as mail_records
 from providers.search_text import fold_label
@@ -21,7 +22,6 @@ _SEEN = "\\Seen"
 _THREAD = "BODY[HEADER.FIELDS (IN-REPLY-TO MESSAGE-ID REFERENCES)]"
 # Labels that say where a message is, or in which state; folded.
 _STATES = frozenset(fold_label(word) for word in ("UNREAD", *Role))
-_FOLDER_LABEL = "The folder of a message is no label that can be added or removed."
 _NO_LABELS = "The mail server does not keep this label."
 _NO_READ_STATE = "The mail server does not keep the read state in this folder."
 
@@ -31,8 +31,8 @@ async def trash(session: Session, location: Location, *, connection: int) -> Non
     Move a message to the trash.
 
     Raises:
-        Missing: It is gone, or in the trash already.
-        Impossible: The server cannot move it.
+        Missing: It is gone.
+        Impossible: It is in the trash already, or the server cannot move it.
     """
     folders, _ = await _untrashed(session, location)
     await _flags(session, location)
@@ -49,8 +49,8 @@ async def change(
     Change the read state and labels; return the message's ids.
 
     Raises:
-        Missing: It is gone or in the trash.
-        Impossible: The server does not keep such a label or the read state.
+        Missing: It is gone.
+        Impossible: It is in the trash, or the server does not keep such a label or the read state.
     """
     _, folder = await _untrashed(session, location)
     row = await _flags(session, location, _THREAD.replace("BODY", "BODY.PEEK", 1))
@@ -104,7 +104,7 @@ class _Keywords:
         for label in labels:
             folded = fold_label(label)
             if folded in _STATES:
-                raise Impossible(_FOLDER_LABEL)
+                raise Impossible(STATE_LABEL)
             if folded in self._present or folded == fold_label(self._folder.label):
                 continue
             keyword = known.get(folded) or modified_utf7.encode_keyword(label)
@@ -116,7 +116,7 @@ class _Keywords:
     def to_remove(self, labels: Sequence[str]) -> list[str]:
         folded = [fold_label(label) for label in labels]
         if fold_label(self._folder.label) in folded:
-            raise Impossible(_FOLDER_LABEL)
+            raise Impossible(STATE_LABEL)
         return [self._present[label] for label in folded if label in self._present]
 
     def preview(
@@ -145,8 +145,10 @@ async def _untrashed(session: Session, location: Location) -> tuple[filing.Folde
     """Return the folders, and the one that the message is in."""
     folders = await filing.folders(session)
     folder = folders.named(location.folder)
-    if folder is None or folder.role is Role.TRASH:
+    if folder is None:
         raise Missing
+    if folder.role is Role.TRASH:
+        raise Impossible(IN_TRASH)
     await filing.open_synchronized(session, location)
     return folders, folder
 

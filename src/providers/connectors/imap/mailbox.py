@@ -20,7 +20,7 @@ from providers.connectors.imap.folders import Folder, read_folders
 from providers.connectors.imap.message_ids import Location, MessageIds
 from providers.connectors.imap.sending import Sender
 from providers.connectors.imap.sign_in import Connection, ImapAccess, read_access
-from providers.failures import Impossible, Missing, ProviderFailure
+from providers.failures import Missing, ProviderFailure
 from providers.imap.session import Session
 from providers.imap.submission import CONNECT_SECONDS
 from providers.mail import delivery
@@ -180,8 +180,6 @@ async def _write(connection: Connection, work: Callable[[Session], Awaitable[T]]
     """Run a change or deletion with a session of the account."""
     try:
         return await connection.write(work)
-    except Impossible:  # it says why
-        raise
     except ProviderFailure as failure:
         raise delivery.failure_of_change(failure) from failure
 

@@ -65,7 +65,7 @@ async def test_read_state_and_labels_change(writer):
 
 
 CANNOT_SENTENCES = {
-    "The folder of a message is no label that can be added or removed.",
+    "The state or folder of an email is not a label that can be added or removed.",
     "The mail server does not keep this label.",
 }
 CANNOT = {

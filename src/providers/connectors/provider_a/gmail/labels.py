@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 
 from providers.connectors.provider_a.batch import ROOT
 from providers.connectors.provider_a.gmail.response_types import Label, LabelsResponse
-from providers.failures import Broken, Conflicted, Missing
+from providers.failures import Broken, Conflicted, Impossible
 from providers.http.client import Upstream
 from providers.http.events import shared_lookup
 from providers.ids import is_provider_a_id
+from providers.mail.delivery import STATE_LABEL
 from providers.search_text import fold_label
 
 TTL_SECONDS = 600.0
@@ -68,13 +69,13 @@ class LabelCache:
         Return the ids of labels to add, creating missing labels.
 
         Raises:
-            Missing: One of the labels cannot be added to a message.
+            Impossible: One of the labels cannot be added to a message.
         """
         if any(map(_is_state, names)):
-            raise Missing
+            raise Impossible(STATE_LABEL)
         known = [await self.find(upstream, name) for name in names]
         if any(label_id is not None and _is_state(label_id) for label_id in known):
-            raise Missing
+            raise Impossible(STATE_LABEL)
         return [
             label_id or await self._create(upstream, name)
             for name, label_id in zip(names, known, strict=True)

@@ -17,7 +17,7 @@ from providers.connectors.provider_a.gmail.reading import (
 from providers.connectors.provider_a.gmail.response_types import Message
 from providers.connectors.provider_a.gmail.search_query import TextCheck, search_request
 from providers.connectors.provider_a.gmail.sending import Sender
-from providers.failures import Broken, Missing, ProviderFailure
+from providers.failures import Broken, Impossible, Missing, ProviderFailure
 from providers.http.client import Upstream
 from providers.ids import is_provider_a_id
 from providers.mail import change_previews, delivery, query_matching, scanning
@@ -240,7 +240,7 @@ class GmailMailbox:
     async def _untrashed(self, message_id: str) -> Message:
         message = await self._message(message_id, _STATE)
         if "TRASH" in message.label_ids:
-            raise Missing
+            raise Impossible(delivery.IN_TRASH)
         return message
 
     async def _modify(self, message_id: str, add: Sequence[str], remove: Sequence[str]) -> None:

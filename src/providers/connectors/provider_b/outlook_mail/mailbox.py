@@ -25,7 +25,7 @@ from providers.connectors.provider_b.outlook_mail.reading import (
 from providers.connectors.provider_b.outlook_mail.response_types import Message, decode_message
 from providers.connectors.provider_b.outlook_mail.sending import Sender
 from providers.dry_run import in_dry_run
-from providers.failures import Missing, ProviderFailure, Stale
+from providers.failures import Impossible, Missing, ProviderFailure, Stale
 from providers.http.client import Response, Upstream
 from providers.ids import is_provider_b_id
 from providers.mail import change_previews, delivery, query_matching, scanning
@@ -258,7 +258,7 @@ class OutlookMailbox:
     async def _untrashed(self, message_id: str) -> Message:
         message = await self._message(message_id, _STATE)
         if message.parent_folder_id in await self._trash():
-            raise Missing
+            raise Impossible(delivery.IN_TRASH)
         return message
 
     async def _relabel(self, message_id: str, change: MailChange) -> None:
