@@ -82,6 +82,8 @@ def error_response(status: int, code: Code, message: str) -> bytes:
         f"x-api-version: {API_VERSION}",
         "cache-control: no-store",
         "x-content-type-options: nosniff",
+        "referrer-policy: no-referrer",
+        "x-frame-options: DENY",
         "connection: close",
     )
     head = "".join(f"{line}\r\n" for line in lines)

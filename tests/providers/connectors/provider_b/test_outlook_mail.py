@@ -237,6 +237,22 @@ async def test_a_mail_that_was_long_under_way_is_put_in_order(account_b):
     assert subjects[8:11] == ["Unity 291", "Unity, late", "Unity 290"]
 
 
+async def test_a_long_search_finds_what_was_long_under_way(account_b):
+    """Graph sorts it behind all that was sent later, on a page that is never read."""
+    for number in range(260):
+        account_b.add(f"Plan {number}", at=number * 3600, sent=NOON + timedelta(hours=number))
+    old = NOON - timedelta(days=9000)
+    account_b.add("Plan of the archive", at=220.5 * 3600, sent=old)
+    account_b.upstream.calls.clear()
+
+    emails = await account_b.every(account_b.query(subject="plan"), wanted={"subject"})
+
+    subjects = [f"Plan {number}" for number in range(259, -1, -1)]
+    subjects.insert(259 - 220, "Plan of the archive")
+    assert [email.subject for email in emails] == subjects
+    assert sum("sent<=" in str(call) for call in account_b.upstream.calls) == 2
+
+
 async def test_folders_are_read_once(account_b):
     for _ in range(3):
         await account_b.subjects()

@@ -78,6 +78,12 @@ def search(query: MailQuery, after: MailPosition | None) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
+def arrived_late(text: str, received_ms: int, sent_ms: int) -> str:
+    """Narrow a `$search` to what was received from one day on, and sent up to the other."""
+    received, sent = from_epoch_ms(received_ms), from_epoch_ms(sent_ms)
+    return f'{text[:-1]} AND received>={received:%Y-%m-%d} AND sent<={sent:%Y-%m-%d}"'
+
+
 @lru_cache(maxsize=1024)
 def unrestricted(hidden_folders: tuple[str, ...]) -> MailFilter:
     """Return the `$filter` of a query that every message matches; see `mail_filter`."""

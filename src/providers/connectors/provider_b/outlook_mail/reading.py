@@ -33,7 +33,7 @@ MAX_SEARCH_HITS = 1000  # of one `$search`, over all its pages
 WIDE_PAGE = 250  # messages; larger pages of large mailboxes time out
 CONVERSATIONS_WITH_BODIES = 4  # per call, for the same reason as `BODIES_PAGE`
 BODIES_PAGE = 100  # messages with bodies, so that no page is too large
-# `$search` sorts by the sent time; a message that was under way for longer may be missed.
+# `$search` sorts by the sent time; messages that were under way for longer are asked for apart.
 MAX_DELIVERY_MS = 2 * 24 * 3600 * 1000
 COUNT_SECONDS = 5.0  # until a call that counts is made again without the count
 _TOO_COMPLEX = "InefficientFilter"
@@ -180,13 +180,10 @@ class SearchPages(AsyncIterator[scanning.Page[Message]]):
 
     def __init__(self, reader: MessageReader, text: str, wanted: AbstractSet[str]) -> None:
         self._reader = reader
-        scanned = frozenset({*wanted, "sent_at"})
-        params = (
-            ("$search", text),
-            ("$top", str(page_size(wanted))),
-            *selected_fields.message(scanned),
-        )
-        self._listings = reader.listings(params, scanned)
+        self._text = text
+        self._size = page_size(wanted)
+        self._scanned = frozenset({*wanted, "sent_at"})
+        self._listings = self._search(text)
         self._hits = 0
         self._oldest_ms: int | None = None
 
@@ -200,12 +197,25 @@ class SearchPages(AsyncIterator[scanning.Page[Message]]):
         self._oldest_ms = min(received, default=None)
         last = listing.next_link is None and not is_full
         floor_ms = self._oldest_ms if is_full or last else _search_floor(listing)
+        messages = [*listing.value]
+        if floor_ms is not None and not (is_full or last):
+            late = filter_query.arrived_late(self._text, floor_ms, floor_ms - MAX_DELIVERY_MS)
+            async for late_listing in self._search(late):
+                messages += late_listing.value
         return scanning.Page(
-            emails=self._reader.visible(listing.value),
+            emails=self._reader.visible(messages),
             floor_ms=floor_ms,
             last=last,
             is_budget_spent=is_full,
         )
+
+    def _search(self, text: str) -> PageIterator[MessagePage]:
+        params = (
+            ("$search", text),
+            ("$top", str(self._size)),
+            *selected_fields.message(self._scanned),
+        )
+        return self._reader.listings(params, self._scanned)
 
 
 def _search_floor(listing: MessagePage) -> int | None:
