@@ -47,8 +47,8 @@ class Settings(BaseSettings):
         default=15,
         ge=2,
         le=1000,
-        description="How many connections a process opens to PostgreSQL at most; a third of them "
-        "stay open. The server needs room for processes times this number.",
+        description="How many connections a process opens to PostgreSQL at most, a third of them "
+        "for the reads of requests. The server needs room for processes times this number.",
     )
     database_pooler: Literal["session", "transaction"] = Field(
         default="session",

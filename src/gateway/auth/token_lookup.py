@@ -2,7 +2,7 @@
 The database reads of every request: a token by its digest, with the connections it reaches.
 
 The SQL is the same on both databases. SQLite is read in the event loop over a read-only connection
-(about ten microseconds; WAL readers rarely wait), PostgreSQL through the pool.
+(about ten microseconds; WAL readers rarely wait), PostgreSQL by `ReadConnections`.
 
 SQLite rows are cached until `PRAGMA data_version` changes, which it does after any commit of this
 or another process. See docs/adr/0015-cached-rows-are-valid-until-a-commit.md. The
@@ -15,10 +15,12 @@ from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from gateway.store import sqlite
-from gateway.store.database import Database, StorageUnavailable, translate_failures
+from gateway.store.database import Database, StorageUnavailable
+from gateway.store.failures import is_unavailable
+from gateway.store.postgres import ReadConnections
 from providers.bounded_map import BoundedMap
 
 Row = tuple[Any, ...]
@@ -113,56 +115,23 @@ class SqliteRowReader:
             self._version = None  # it belongs to this connection
 
 
-class _ConnectionLost(StorageUnavailable):
-    """The connection was lost; a new one may answer."""
-
-
 class PostgresRowReader:
-    """
-    Reads through the database's pool: one round trip, with the driver's own statement.
+    """Reads in one round trip, with the driver's own statement; see `ReadConnections`."""
 
-    A connection that was lost while it was idle is replaced, and the query runs once more.
-    """
-
-    def __init__(self, database: Database) -> None:
-        self._engine = database.reader
-        self._runs_in_transaction = database.reader is database.writer
+    def __init__(self, connections: ReadConnections) -> None:
+        self._connections = connections
 
     async def rows(self, query: str, values: Mapping[str, object]) -> Sequence[Row]:
         statement, names = _numbered(query)
-        arguments = [values[name] for name in names]
-        async with translate_failures():
-            try:
-                return await self._fetch(statement, arguments)
-            except _ConnectionLost:
-                return await self._fetch(statement, arguments)
-
-    async def _fetch(self, statement: str, arguments: Sequence[object]) -> Sequence[Row]:
-        """
-        Return the rows.
-
-        Raises:
-            _ConnectionLost: The connection was lost, perhaps while it was idle.
-        """
-        pooled = await self._engine.raw_connection()
-        driver: Any = pooled.driver_connection
         try:
-            if self._runs_in_transaction:
-                async with driver.transaction():
-                    records = await driver.fetch(statement, *arguments)
-            else:
-                records = await driver.fetch(statement, *arguments)
-        except BaseException as failure:
-            is_lost = isinstance(failure, Exception) and driver.is_closed()
-            pooled.invalidate()
-            if is_lost:
-                raise _ConnectionLost from failure
+            return await self._connections.fetch(statement, [values[name] for name in names])
+        except Exception as failure:
+            if is_unavailable(failure):
+                raise StorageUnavailable from failure
             raise
-        pooled.close()
-        return [tuple(record) for record in records]
 
     def close(self) -> None:
-        """Leave the pool to its owner."""
+        """Leave the connections to the database."""
 
 
 @lru_cache
@@ -174,6 +143,6 @@ def _numbered(query: str) -> tuple[str, Sequence[str]]:
 
 def open_row_reader(database: Database) -> RowReader:
     """Return the row reader for the kind of *database*."""
-    if database.path is None:
-        return PostgresRowReader(database)
-    return SqliteRowReader(database.path)
+    if database.request_reads is not None:
+        return PostgresRowReader(database.request_reads)
+    return SqliteRowReader(cast("Path", database.path))

@@ -56,9 +56,9 @@ async def downgrade(version: str, *, force: bool = False) -> dict[str, Any]:
         if before is None or before < version:
             raise CommandError(f"The database has version {before or 'none'}, not a newer one.")
         await _require_idle(database, force=force)
-        from gateway.store.revisions import downgrade as go_back  # noqa: PLC0415 - Alembic is heavy
+        from gateway.store.migrations import revisions  # noqa: PLC0415 - Alembic is heavy
 
-        await go_back(database, version)
+        await revisions.downgrade(database, version)
         return {**await _status(database), "before": before}
 
 

@@ -4,6 +4,7 @@ The database of the process: engines, tables and the shared state that lives in 
     sqlite       the packaged SQLite driver, installed before anything opens a database
     file_reader  reads of the SQLite file by the driver alone
     database     read sessions and write transactions over SQLite or PostgreSQL
+    postgres     connections to PostgreSQL, and those by which requests read
     failures     failures of a database that mean "try again later"
     conflicts    repetition of transactions that another one rolled back
     tables       the tables as SQLModel classes
@@ -21,9 +22,8 @@ The database of the process: engines, tables and the shared state that lives in 
     cleanup      the deletion of expired rows, hourly and in slices
     schema_version
                  the version of the schema: the current one and the known ones
-    revisions    upgrades and downgrades of the schema
     backups      copies of the database and their restoration
     sealed_columns
                  encrypts the values of a column again under the newest key
-    migrations   Alembic migrations of the schema
+    migrations   Alembic migrations of the schema, and its upgrades and downgrades
 """

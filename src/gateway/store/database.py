@@ -7,33 +7,30 @@ processes wait for each other instead of losing updates, and readers never wait 
 
 import asyncio
 import logging
-import math
 import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from sqlalchemy import Connection, Executable, Row, event, text
 from sqlalchemy.dialects import sqlite as sqlite_dialect
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError
+from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool, QueuePool
 from sqlmodel import SQLModel
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway.errors import CommandError
-from gateway.store import schema_version, sqlite
+from gateway.store import postgres, schema_version, sqlite
 from gateway.store.clock import DatabaseClock
 from gateway.store.failures import is_conflict, is_unavailable
+from gateway.store.postgres import Pooler, ReadConnections
 
 if TYPE_CHECKING:  # imported where the database is PostgreSQL
     from sqlalchemy.dialects import postgresql
-
-# How a connection pooler assigns connections to PostgreSQL: for a session, or per transaction.
-Pooler = Literal["session", "transaction"]
 
 log = logging.getLogger("gateway")
 
@@ -46,10 +43,6 @@ _NOT_UPGRADED = (
     "run `access-gateway db upgrade` first."
 )
 MIGRATION_SECONDS = 60.0  # that a start waits for the migration of another process
-# That PostgreSQL keeps an open transaction whose process sends nothing: a frozen one's locks would
-# otherwise stop the others until it goes on.
-_IDLE_MS = 15_000
-_PING_AFTER = 30.0  # seconds that a pooled connection was idle: a firewall may have dropped it
 _MIGRATION_LOCK = 7_301_120  # arbitrary, but the same in every process
 
 _DRIVERS = frozenset({"sqlite+aiosqlite", "postgresql+asyncpg"})
@@ -78,12 +71,21 @@ class Database:
 
     There, reads and the statements of `execute` commit by themselves, one round trip each: at READ
     COMMITTED each statement sees its own state anyway. Not behind a pooler per transaction.
+
+    Attributes:
+        request_reads: The connections by which requests read; None on SQLite.
     """
 
     def __init__(
-        self, url: str, reader: AsyncEngine, writer: AsyncEngine, migrator: AsyncEngine
+        self,
+        url: str,
+        reader: AsyncEngine,
+        writer: AsyncEngine,
+        migrator: AsyncEngine,
+        request_reads: ReadConnections | None = None,
     ) -> None:
         self.url = url
+        self.request_reads = request_reads
         self.reader = reader
         self.writer = writer
         self._executor = writer if self.path is not None else reader
@@ -100,7 +102,8 @@ class Database:
 
         Args:
             url: Of SQLite or PostgreSQL, with the name of the asynchronous driver.
-            connections: The most that are open to PostgreSQL at once; a third of them stay open.
+            connections: The most that are open to PostgreSQL at once. A third of them is for the
+                reads of requests and stays open, and so does a third of the others.
             pooler: How a connection pooler between this process and PostgreSQL works.
 
         Raises:
@@ -111,27 +114,27 @@ class Database:
         if make_url(url).get_backend_name() == "sqlite":
             writer = _sqlite(url, writer=True)
             return cls(url, _sqlite(url, writer=False), writer, writer)
-        options = _connect_options(pooler)
-        pool_size = -(-connections // 3)
+        options = postgres.connect_options(pooler)
+        reads = max(1, connections // 3)
+        pool_size = -(-(connections - reads) // 3)
         engine = create_async_engine(
             url,
-            # The statements are written for it; a server's default may be a stricter level, whose
-            # conflicts would have to be tried again.
             isolation_level="READ COMMITTED",
             pool_size=pool_size,
-            max_overflow=connections - pool_size,
+            max_overflow=connections - reads - pool_size,
             pool_timeout=3,
             pool_use_lifo=True,  # the connection of the last statement has it prepared
-            connect_args={**options, "command_timeout": 3},
+            connect_args={**options, "command_timeout": postgres.STATEMENT_SECONDS},
         )
-        _replace_lost_connections(engine)
+        postgres.replace_lost_connections(engine)
         reader = engine
         if pooler == "session":
             reader = engine.execution_options(isolation_level="AUTOCOMMIT")
-            event.listen(engine.sync_engine, "connect", _set_isolation)
+            postgres.set_isolation(engine)
         # A migration of large tables takes longer than a statement of a request may.
         migrator = create_async_engine(url, poolclass=NullPool, connect_args=options)
-        return cls(url, reader, engine, migrator)
+        request_reads = ReadConnections(url, pooler, most=reads)
+        return cls(url, reader, engine, migrator, request_reads)
 
     @property
     def path(self) -> Path | None:
@@ -156,12 +159,12 @@ class Database:
         async with self.reader.connect() as connection:
             if await connection.run_sync(schema_version.known_revision) == schema_version.newest():
                 return
-        from gateway.store.revisions import upgrade  # noqa: PLC0415 - Alembic is heavy
+        from gateway.store.migrations import revisions  # noqa: PLC0415 - Alembic is heavy
 
         async with self._migrator.begin() as connection:
             if self.path is None:
                 await self._lock_schema(connection)
-            await connection.run_sync(upgrade)
+            await connection.run_sync(revisions.upgrade)
 
     async def prepare(self, *, migrates: bool) -> None:
         """
@@ -279,9 +282,15 @@ class Database:
         """Return how many connections of this process are in use, and how many are idle."""
         pools = {engine.pool for engine in (self.reader, self.writer)}
         queues = [pool for pool in pools if isinstance(pool, QueuePool)]
-        return sum(pool.checkedout() for pool in queues), sum(pool.checkedin() for pool in queues)
+        reads = self.request_reads
+        return (
+            sum(pool.checkedout() for pool in queues) + (reads.used if reads else 0),
+            sum(pool.checkedin() for pool in queues) + (reads.idle if reads else 0),
+        )
 
     async def close(self) -> None:
+        if self.request_reads is not None:
+            await self.request_reads.close()
         await self.reader.dispose()
         if self.writer is not self.reader:
             await self.writer.dispose()
@@ -311,48 +320,6 @@ async def _lost_is_conflict() -> AsyncIterator[None]:
         if failure.connection_invalidated:
             raise TransactionConflict from failure
         raise
-
-
-def _connect_options(pooler: Pooler) -> dict[str, Any]:
-    """Return what asyncpg connects with."""
-    if pooler == "transaction":
-        # The next transaction runs on another connection, where a prepared statement is not known.
-        # The unnamed one lives until the next statement, within the transaction. The pooler refuses
-        # settings at the start of a session.
-        return {
-            "timeout": 2,
-            "statement_cache_size": 0,
-            "prepared_statement_cache_size": 0,
-            "prepared_statement_name_func": str,
-        }
-    idle = {"idle_in_transaction_session_timeout": str(_IDLE_MS)}
-    return {"timeout": 2, "server_settings": idle}
-
-
-def _set_isolation(connection: Any, _record: Any) -> None:
-    """Set the level of statements that commit by themselves; others set it when they begin."""
-    level = "SET default_transaction_isolation = 'read committed'"
-    connection.run_async(lambda driver: driver.execute(level))
-
-
-def _replace_lost_connections(engine: AsyncEngine) -> None:
-    """Replace a pooled connection that was closed, or that does not answer after a long pause."""
-    dialect = engine.sync_engine.dialect
-
-    @event.listens_for(engine.sync_engine, "checkin")
-    def _note_time(_connection: Any, record: Any) -> None:
-        record.info["idle_since"] = time.monotonic()
-
-    @event.listens_for(engine.sync_engine, "checkout")
-    def _check(connection: Any, record: Any, _proxy: Any) -> None:
-        is_lost = connection.driver_connection.is_closed()
-        if not is_lost and time.monotonic() - record.info.get("idle_since", math.inf) > _PING_AFTER:
-            try:
-                dialect.do_ping(connection)
-            except Exception:  # noqa: BLE001 - whatever it is, another connection may do
-                is_lost = True
-        if is_lost:
-            raise DisconnectionError
 
 
 def _sqlite(url: str, *, writer: bool) -> AsyncEngine:

@@ -9,9 +9,10 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import inspect, text
 
-from gateway.store import revisions, schema_version, sqlite, tables
+from gateway.store import schema_version, sqlite, tables
 from gateway.store.database import Database, StorageUnavailable, UnsafeSqlite, guard_processes
-from gateway.store.revisions import upgrade
+from gateway.store.migrations import revisions
+from gateway.store.migrations.revisions import upgrade
 
 
 async def test_migrations_make_exactly_the_tables(database):

@@ -25,7 +25,7 @@ from gateway.settings import Settings
 from gateway.store import tables
 from gateway.store.database import Database, StorageUnavailable
 from gateway.store.idempotency.store import IdempotencyStore
-from gateway.store.revisions import alembic_config, upgrade
+from gateway.store.migrations.revisions import alembic_config, upgrade
 from rest_compat.ledger import Attempt, Completed, InProgress, Intent
 from rest_compat.responses import RestResponse
 

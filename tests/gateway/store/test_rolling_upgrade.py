@@ -12,7 +12,7 @@ from sqlalchemy import create_engine, inspect
 from suites import slow_but
 
 from gateway.store import schema_version
-from gateway.store.revisions import upgrade
+from gateway.store.migrations.revisions import upgrade
 
 VERSIONS = tuple(reversed(schema_version.known()))
 # Migrations that an older program does not survive, each with its reason. From now on there are
