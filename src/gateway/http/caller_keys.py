@@ -12,6 +12,8 @@ from starlette.types import Scope
 
 from providers.bounded_map import BoundedMap
 
+# In the scope of a request: whether it is the first of its connection.
+FIRST_OF_CONNECTION = "gateway.first_of_connection"
 KNOWN = 16_384  # credentials; about 2 MB
 
 
@@ -41,8 +43,13 @@ class CallerKeys:
         return credential if credential in self._known else self._address_of(scope)
 
     def page_key_of(self, scope: Scope) -> Hashable:
-        """Return the key for a request of a page or a probe, which is never refused."""
-        return "page", self._address_of(scope)
+        """
+        Return the key for a request of a page or a probe, which is never refused.
+
+        First requests of connections have a turn of their own, since probes come on new ones: else
+        they would wait behind all others of an address, which may be a proxy's.
+        """
+        return "page", self._address_of(scope), scope.get(FIRST_OF_CONNECTION, False)
 
     def learn(self, scope: Scope, outcome: Outcome) -> None:
         """Keep the credential of a request that has ended if it is valid, forget it if not."""

@@ -14,6 +14,7 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
+from gateway.http.caller_keys import FIRST_OF_CONNECTION
 from gateway.http.connection_limits import ConnectionPhase, connection_table_of
 from gateway.http.request_heads import error_response, origin_form, refusal_of
 from gateway.http.response_transports import GracefulTransport, JoinedWrites
@@ -222,6 +223,8 @@ class GuardedProtocol(HttpToolsProtocol):
         self._check_head()
         if self.parser.should_upgrade():
             return
+        scope: Any = self.scope
+        scope[FIRST_OF_CONNECTION] = self.cycle is None
         super().on_headers_complete()
         if self._ending:
             self.cycle.keep_alive = False

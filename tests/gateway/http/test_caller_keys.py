@@ -1,8 +1,10 @@
 """Callers are told apart by their valid credentials, and by their addresses without one."""
 
 import pytest
+from guarded_server import exchange, serve, statuses
 
 from gateway.http.caller_keys import CallerKeys
+from gateway.http.connection_limits import Limits
 from gateway.http.middleware import RequestState
 
 
@@ -44,4 +46,29 @@ def test_a_refused_credential_counts_to_the_address_again(keys, status, known):
 
 def test_pages_of_an_address_are_a_caller_of_their_own(keys):
     keys.learn(scope(b"token"), ended(200, authenticated=True))
-    assert keys.page_key_of(scope(b"token")) == keys.page_key_of(scope()) == ("page", "192.0.2.1")
+    page = keys.page_key_of(scope(b"token"))
+    assert page == keys.page_key_of(scope()) != keys.page_key_of(scope(client="192.0.2.2"))
+    assert page not in (keys.key_of(scope()), keys.key_of(scope(b"token")))
+
+
+async def test_the_first_requests_of_connections_are_another(keys):
+    """A probe comes on a new connection, and does not wait behind a crowd on old ones."""
+    seen = []
+
+    class App:
+        connection_limits = Limits(connections=20)
+
+        async def __call__(self, scope, receive, send):
+            scope["client"] = "192.0.2.1"
+            seen.append(keys.page_key_of(scope))
+            await send({"type": "http.response.start", "status": 204, "headers": []})
+            await send({"type": "http.response.body", "body": b""})
+
+    wire = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
+    async with serve(App()) as port:
+        for _ in range(2):
+            assert statuses(await exchange(port, wire, wire, wire)) == [204] * 3
+
+    first, later, *_ = seen
+    assert seen == [first, later, later] * 2
+    assert first != later
