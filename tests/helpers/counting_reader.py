@@ -13,3 +13,6 @@ class CountingReader:
         if "FROM collab_rules" in query:
             self.rules_read += len(rows)
         return rows
+
+    def close(self):
+        self._reader.close()
