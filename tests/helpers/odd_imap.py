@@ -211,7 +211,16 @@ class _Connection:
         self._server.boxes(self._user)[_name(arguments)] = Box(_name(arguments))
         return "OK"
 
-    def _store(self, *_):
+    def _store(self, arguments, _):
+        """Change labels of Gmail; flags stay as they are."""
+        change = re.fullmatch(r"(\d+) ([+-])X-GM-LABELS\.SILENT \((.*)\)", arguments)
+        if change is not None:
+            uid, kept = int(change[1]), self._box.labels
+            named = re.findall(r'"(?:[^"\\]|\\.)*"|\S+', change[3])
+            named = [f'"\\{name}"' if name.startswith("\\") else name for name in named]
+            present = re.findall(r'"(?:[^"\\]|\\.)*"', kept.get(uid, ""))
+            others = [label for label in present if label.lower() not in map(str.lower, named)]
+            kept[uid] = " ".join([*others, *(named if change[2] == "+" else [])])
         return "OK"
 
     def _logout(self, *_):

@@ -5,8 +5,9 @@ CAPABILITIES = "IMAP4rev1 LITERAL+ UIDPLUS MOVE ID UNSELECT CHILDREN NAMESPACE"
 ANNOUNCED = {
     **dict.fromkeys(("partial", "gmail", "virtual"), " SPECIAL-USE"),
     "gmail_ext": " SPECIAL-USE X-GM-EXT-1",
+    "gmail_changed": " SPECIAL-USE X-GM-EXT-1",
 }
-GMAIL = ("gmail", "gmail_ext", "googlemail")
+GMAIL = ("gmail", "gmail_ext", "gmail_changed", "googlemail")
 
 # Behaviour -> the answer to LOGIN.
 LOGINS = {
@@ -174,6 +175,7 @@ BOXES = {
     ],
     "gmail": lambda: gmail_boxes("[Gmail]"),
     "gmail_ext": lambda: gmail_boxes("[Gmail]"),
+    "gmail_changed": lambda: gmail_boxes("[Gmail]"),
     "googlemail": lambda: gmail_boxes("[Google Mail]", flagged=False),
     "virtual": lambda: [
         Box("INBOX", ORDINARY),

@@ -30,7 +30,7 @@ async def server():
 def account(shared_world, server):
     """Return a function that connects an account and returns its caller."""
 
-    async def connect(name):
+    async def connect(name, **more):
         made = await shared_world.admin.post(
             "/api/connections",
             json={
@@ -40,7 +40,7 @@ def account(shared_world, server):
                 "provider": "IMAP",
                 "accountEmail": f"{name}@here.example",
                 "baseUrl": f"imap+plain://127.0.0.1:{server.port}",
-                "credentials": {"username": f"{name}@here.example", "password": "right"},
+                "credentials": {"username": f"{name}@here.example", "password": "right", **more},
             },
         )
         assert made.status_code == 201, made.text
@@ -57,13 +57,20 @@ class Account:
 
     async def client(self):
         if self._token is None:
-            settings = {"allowedConnectionIds": [self._connection]}
+            settings = {
+                "allowedConnectionIds": [self._connection],
+                "allowedEmailOperations": ["all"],
+            }
             self._token = await self._world.token(settings)
         return self._world.client(self._token)
 
     async def get(self, path=MESSAGES, **params):
         async with await self.client() as client:
             return await client.get(path, params=params)
+
+    async def patch(self, path, **changes):
+        async with await self.client() as client:
+            return await client.patch(path, json=changes)
 
     async def query(self, **variables):
         async with await self.client() as client:
@@ -355,6 +362,27 @@ async def test_labels_of_gmail_are_labels_and_an_email_has_one_id(account):
     for label in ("INBOX", "SENT", "client a", "STARRED"):
         for email in await reader.emails(label=label):
             assert email["id"] == emails[email["subject"]]["id"]
+
+
+async def test_labels_of_gmail_are_changed_as_labels(account, server):
+    reader = await account("gmail_changed", submissionUrl="smtp+plain://127.0.0.1:1")
+    emails = {email["subject"]: email["id"] for email in await reader.emails()}
+    path = f"{MESSAGES}/{emails['In the inbox, labelled']}"
+
+    changed = await reader.patch(
+        path, addLabels=['Größe "x"', "STARRED", "client a"], removeLabels=["INBOX"]
+    )
+
+    assert changed.status_code == 200, changed.text
+    read = (await reader.get(path)).json()
+    assert sorted(read["labels"]) == ["Client A", 'Größe "x"', "STARRED"]
+    heard = server.heard["gmail_changed@here.example"]
+    assert [line for line in heard if "STORE" in line] == [
+        r'UID STORE 2 +X-GM-LABELS.SILENT ("Gr&APYA3w-e \"x\"" \Starred)',
+        r"UID STORE 2 -X-GM-LABELS.SILENT (\Inbox)",
+    ]
+    refused = await reader.patch(path, addLabels=["TRASH"])
+    assert refused.status_code == 404, refused.text
 
 
 async def test_views_repeat_no_message(account):

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
 from providers.connectors.imap import filing, mapping, modified_utf7
-from providers.connectors.imap.folders import Folder, Role
+from providers.connectors.imap.folders import GMAIL, GMAIL_LABELS, Folder, Role
 from providers.connectors.imap.message_ids import Location, MessageIds
 from providers.dry_run import confirm_write
 from providers.failures import Impossible, Missing
 from providers.imap import parsing
 from providers.imap.parsing import Value
-from providers.imap.session import Rejected, Session
+from providers.imap.session import Rejected, Session, astring
 from providers.mail import change_previews
 from providers.mail.delivery import IN_TRASH, STATE_LABEL
 from providers.ports.mail import MailChange
@@ -22,6 +22,8 @@ _SEEN = "\\Seen"
 _THREAD = "BODY[HEADER.FIELDS (IN-REPLY-TO MESSAGE-ID REFERENCES)]"
 # Labels that say where a message is, or in which state; folded.
 _STATES = frozenset(fold_label(word) for word in ("UNREAD", *Role))
+# What they are of Gmail, as by provider A.
+_GMAIL_STATES = frozenset(map(fold_label, ("UNREAD", "TRASH", "SPAM", "DRAFT", "SENT", "CHAT")))
 _NO_LABELS = "The mail server does not keep this label."
 _NO_READ_STATE = "The mail server does not keep the read state in this folder."
 
@@ -53,24 +55,30 @@ async def change(
         Impossible: It is in the trash, or the server does not keep such a label or the read state.
     """
     _, folder = await _untrashed(session, location)
-    row = await _flags(session, location, _THREAD.replace("BODY", "BODY.PEEK", 1))
+    has_labels = GMAIL in session.capabilities
+    items = (_GmailLabels.item,) if has_labels else ()
+    row = await _flags(session, location, *items, _THREAD.replace("BODY", "BODY.PEEK", 1))
     flags = frozenset(map(parsing.text, _list(row.get("FLAGS"))))
     keywords = _Keywords(folder, flags, _permanent(session))
-    add, remove = keywords.to_add(change.add_labels), keywords.to_remove(change.remove_labels)
+    labels: _Keywords | _GmailLabels = keywords
+    if has_labels:
+        labels = _GmailLabels(list(map(parsing.text, _list(row.get(_GmailLabels.item)))))
+    stores = {
+        f"+{labels.item}": labels.to_add(change.add_labels),
+        f"-{labels.item}": labels.to_remove(change.remove_labels),
+    }
     if change.read is not None:
         if not keywords.can_store(_SEEN):
             raise Impossible(_NO_READ_STATE)
-        (add if change.read else remove).append(_SEEN)
+        stores.setdefault("+FLAGS" if change.read else "-FLAGS", []).append(_SEEN)
     preview = current_preview()
     if preview is not None:
-        preview.changes = keywords.preview(change, add, remove, preview.hidden)
+        preview.changes = labels.preview(change, is_read=keywords.is_read, hidden=preview.hidden)
     await confirm_write(connection)
     try:
-        for sign, some in (("+", add), ("-", remove)):
-            if some:
-                await session.command(
-                    f"UID STORE {location.uid} {sign}FLAGS.SILENT ({' '.join(some)})"
-                )
+        for item, names in stores.items():
+            if names:
+                await session.command(f"UID STORE {location.uid} {item}.SILENT ({' '.join(names)})")
     except Rejected as failure:
         raise Impossible(_NO_LABELS) from failure
     block = row.get(_THREAD)
@@ -81,13 +89,21 @@ async def change(
 
 
 class _Keywords:
-    """The labels of one message as keywords."""
+    """
+    The labels of one message as keywords.
+
+    Attributes:
+        item: The item of STORE that changes them.
+        is_read: Whether the message is read.
+    """
+
+    item = "FLAGS"
 
     def __init__(
         self, folder: Folder, flags: AbstractSet[str], permanent: Sequence[str] | None
     ) -> None:
         self._folder = folder
-        self._is_read = _SEEN.lower() in map(str.lower, flags)
+        self.is_read = _SEEN.lower() in map(str.lower, flags)
         self._permanent = permanent
         self._present = _by_label(flags)
 
@@ -120,25 +136,83 @@ class _Keywords:
         return [self._present[label] for label in folded if label in self._present]
 
     def preview(
-        self,
-        change: MailChange,
-        add: Sequence[str],
-        remove: Sequence[str],
-        hidden: AbstractSet[str],
+        self, change: MailChange, *, is_read: bool, hidden: AbstractSet[str]
     ) -> tuple[Change, ...]:
         """Return what the change changes; labels are not shown when they are hidden."""
-        changes = change_previews.read_state(self._is_read, change)
+        changes = change_previews.read_state(is_read, change)
         if not (change.add_labels or change.remove_labels):
             return changes
         if "labels" in hidden:
             return (*changes, change_previews.HIDDEN_LABELS)
         present = sorted(self._present.values())
-        after = sorted({*present, *add} - {*remove, _SEEN})
+        removed = self.to_remove(change.remove_labels)
+        after = sorted({*present, *self.to_add(change.add_labels)} - {*removed})
         before_labels, after_labels = (
             [self._folder.label, *map(modified_utf7.decode, keywords)]
             for keywords in (present, after)
         )
         return (*changes, change_previews.labels(before_labels, after_labels))
+
+
+class _GmailLabels:
+    """
+    The labels of one message.
+
+    Attributes:
+        item: The item of STORE that changes them.
+    """
+
+    item = GMAIL_LABELS
+
+    def __init__(self, labels: Sequence[str]) -> None:
+        """*labels* as the server spells them."""
+        self._shown = mapping.gmail_label_names(labels)
+        self._present = {
+            fold_label(shown): label for shown, label in zip(self._shown, labels, strict=True)
+        }
+
+    def to_add(self, labels: Sequence[str]) -> list[str]:
+        """
+        Return how STORE writes the labels that the message lacks.
+
+        Raises:
+            Impossible: One of them is a state.
+        """
+        if any(fold_label(label) in _GMAIL_STATES for label in labels):
+            raise Impossible(STATE_LABEL)
+        lacking = (label for label in labels if fold_label(label) not in self._present)
+        system = mapping.GMAIL_SYSTEM_LABELS
+        return [
+            _written(system.get(label.upper()) or modified_utf7.encode(label)) for label in lacking
+        ]
+
+    def to_remove(self, labels: Sequence[str]) -> list[str]:
+        """Return how STORE writes the labels that the message has, without its states."""
+        folded = [fold_label(label) for label in labels]
+        return [
+            _written(self._present[label])
+            for label in folded
+            if label in self._present and label not in _GMAIL_STATES
+        ]
+
+    def preview(
+        self, change: MailChange, *, is_read: bool, hidden: AbstractSet[str]
+    ) -> tuple[Change, ...]:
+        """Return what the change changes; labels are not shown when they are hidden."""
+        changes = change_previews.read_state(is_read, change)
+        if not (change.add_labels or change.remove_labels):
+            return changes
+        if "labels" in hidden:
+            return (*changes, change_previews.HIDDEN_LABELS)
+        removed = set(map(fold_label, change.remove_labels)) - _GMAIL_STATES
+        after = [label for label in self._shown if fold_label(label) not in removed]
+        after += [label for label in change.add_labels if fold_label(label) not in self._present]
+        return (*changes, change_previews.labels(self._shown, after))
+
+
+def _written(label: str) -> str:
+    """Write a label for STORE: a system label is an atom, all others are quoted."""
+    return label if label.startswith("\\") else str(astring(label))
 
 
 async def _untrashed(session: Session, location: Location) -> tuple[filing.Folders, Folder]:

@@ -23,6 +23,7 @@ __all__ = ["GMAIL", "Folder", "Role", "default_folders", "read_folders"]
 
 MAX_FOLDERS = 1000
 GMAIL = "X-GM-EXT-1"  # the extension by which a server of Gmail tells labels
+GMAIL_LABELS = "X-GM-LABELS"  # the labels of a message there, as an item of FETCH and STORE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -180,9 +180,13 @@ def preview_text(message: FetchedMessage, content: bytes) -> str:
 def _labels(message: FetchedMessage) -> tuple[str, ...]:
     keywords = sorted(flag for flag in message.flags if not flag.startswith(("\\", "$")))
     folder = () if message.folder_label is None else (message.folder_label,)
-    labels = [_GMAIL_LABELS.get(label.upper(), label) for label in message.labels]
-    names = (modified_utf7.decode(name) for name in (*labels, *keywords) if name[:1] != "\\")
-    return tuple(dict.fromkeys([*folder, *names]))
+    labels = [label for label in gmail_label_names(message.labels) if label[:1] != "\\"]
+    return tuple(dict.fromkeys([*folder, *labels, *map(modified_utf7.decode, keywords)]))
+
+
+def gmail_label_names(labels: Sequence[str]) -> list[str]:
+    """Return labels that a server of Gmail tells as other calls of it write them."""
+    return [modified_utf7.decode(_GMAIL_LABELS.get(label.upper(), label)) for label in labels]
 
 
 # The system labels of Gmail: as other calls than IMAP's write them -> as its server does.

@@ -8,7 +8,7 @@ from itertools import islice
 from types import MappingProxyType
 
 from providers.connectors.imap import body_structure
-from providers.connectors.imap.folders import GMAIL, Folder
+from providers.connectors.imap.folders import GMAIL, GMAIL_LABELS, Folder
 from providers.connectors.imap.mapping import (
     FetchedMessage,
     parse_headers,
@@ -35,7 +35,6 @@ MAX_ROW = 64 * 1024  # of one among others
 MAX_ROW_ALONE = MAX_LINE
 _MAX_ALONE = 5  # messages of a page that are read alone
 _MAX_CHARSETS = 20  # commands for the headers of texts without a charset
-_LABELS = "X-GM-LABELS"  # the labels of a message on a server of Gmail
 # Attribute of `Email` -> its headers. ENVELOPE is not used, because it brings subject, people and
 # hidden copies together; each header is asked for by its name instead.
 _HEADERS: Mapping[str, Sequence[str]] = MappingProxyType(
@@ -143,7 +142,7 @@ async def read(
             id=message_id,
             received_at=received_at(internal_date(row.get("INTERNALDATE"))),
             folder_label=None if folder.is_store else folder.label,
-            labels=_labels(row.get(_LABELS)),
+            labels=_labels(row.get(GMAIL_LABELS)),
             flags=_flags(row.get("FLAGS")),
             structure=body_structure.parse(row.get("BODYSTRUCTURE"), is_cut=row.is_cut),
             headers=headers,
@@ -199,7 +198,7 @@ def _items(wanted: AbstractSet[str], *, with_labels: bool, structure: bool = Tru
     """
     names = _headers(wanted)
     section = f" BODY.PEEK[HEADER.FIELDS ({' '.join(names)})]" if names else ""
-    labels = f" {_LABELS}" if with_labels and "labels" in wanted else ""
+    labels = f" {GMAIL_LABELS}" if with_labels and "labels" in wanted else ""
     return f"UID FLAGS INTERNALDATE{labels}{section}{' BODYSTRUCTURE' if structure else ''}"
 
 

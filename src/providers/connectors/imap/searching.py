@@ -20,7 +20,14 @@ from providers.connectors.imap import mapping, modified_utf7, reading, search_cr
 from providers.connectors.imap.account_memory import AccountMemory
 from providers.connectors.imap.folder_index import FolderIndex, ReadTimes
 from providers.connectors.imap.folder_index import search as search_uids
-from providers.connectors.imap.folders import GMAIL, Folder, Role, default_folders, read_folders
+from providers.connectors.imap.folders import (
+    GMAIL,
+    GMAIL_LABELS,
+    Folder,
+    Role,
+    default_folders,
+    read_folders,
+)
 from providers.connectors.imap.mapping import FetchedMessage
 from providers.connectors.imap.message_ids import Location, MessageIds
 from providers.connectors.imap.received_times import MAX_TIME, ReceivedTimes
@@ -272,7 +279,7 @@ def _places(
         system = mapping.GMAIL_SYSTEM_LABELS.get(name.upper())
         spelled = modified_utf7.encode(" ".join((query.label or "").split()))
         own = labelled[0].name if labelled else spelled
-        return stores, ["X-GM-LABELS", astring(system or own)]
+        return stores, [GMAIL_LABELS, astring(system or own)]
     if labelled:
         return labelled, []
     keyword = keyword_of_label(query.label or "")

@@ -83,9 +83,11 @@ class _Session:
         try:
             return await self._send_piece(piece, start)
         except (Unreachable, TimedOut, Broken):
-            session = (await self._send("GET")).decode(UploadSession)
-            expected = session.next_offset
-            if expected is None or not start <= expected < start + len(piece):
+            state = await self._send("GET")
+            expected, end = state.decode(UploadSession).next_offset, start + len(piece)
+            if expected == end < self._size:  # it was taken although the answer is a failure
+                return state
+            if expected is None or not start <= expected < end:
                 raise
             return await self._send_piece(piece[expected - start :], expected)
 
