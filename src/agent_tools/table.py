@@ -15,9 +15,9 @@ _READS = MappingProxyType({"readOnlyHint": True})
 _PERSON = "{ email name }"
 _MAIL = (
     f"id threadId subject from {_PERSON} to {_PERSON} cc {_PERSON} sentAt receivedAt isRead "
-    "labels importance hasAttachments attachments { id name contentType size }"
+    "labels hasAttachments attachments { id name contentType size }"
 )
-_MESSAGE = f"{_MAIL} bcc {_PERSON} body bodyType"
+_MESSAGE = f"{_MAIL} importance bcc {_PERSON}"
 _EVENT = (
     "id title startUtc endUtc allDay status location organizer attendees { email name response } "
     "description joinUrl labels isRecurringEvent"
@@ -83,14 +83,22 @@ _FIND_MAIL = read(
 _THREAD = read(
     "emailThread",
     "threadId",
-    _MESSAGE,
+    f"{_MESSAGE} text(quoted: false)",
     about="threadId: a conversation.",
     when="threadId",
     items="messages",
     page="subject",
-    needs="body",
+    needs="text",
 )
-_READ = read("email", "id:emailId", _MESSAGE, about="id: one message.", needs="body", text="body")
+_READ = read(
+    "email",
+    "id:emailId quoted",
+    f"{_MESSAGE} body",
+    about="id: a message; quoted: quotations too.",
+    needs="body",
+    constants={"bodyAs": "text", "quoted": False},
+    text="body",
+)
 _BUSY = read(
     "freeBusy",
     "from to calendars",
@@ -159,7 +167,7 @@ _ATTACHMENT = read(
     "emailAttachment",
     "mail:emailId attachment:attachmentId",
     "id name contentType size downloadUrl expiresAt",
-    about="mail and attachment: a link to an attachment.",
+    about="mail, attachment: link to an attachment.",
     when="attachment",
 )
 _PERMISSIONS = read(
@@ -239,13 +247,8 @@ _SAFE = {"destructiveHint": False}
 _FILING = {**_SAFE, "idempotentHint": True, "openWorldHint": False}
 
 TOOLS: tuple[Tool, ...] = (
-    Tool("find_mail", "Search all mailboxes, newest first.", {"": _FIND_MAIL}, _READS),
-    Tool(
-        "read_mail",
-        "Read mail. offset: where to go on.",
-        {"thread": _THREAD, "message": _READ},
-        _READS,
-    ),
+    Tool("find_mail", "Newest first.", {"": _FIND_MAIL}, _READS),
+    Tool("read_mail", "Read mail; offset: go on.", {"thread": _THREAD, "message": _READ}, _READS),
     Tool("find_events", "Calendars.", {"busy": _BUSY, "events": _EVENTS}, _READS),
     Tool(
         "find_tasks",
@@ -256,7 +259,7 @@ TOOLS: tuple[Tool, ...] = (
     Tool("find_files", "Files.", {"content": _SEARCH, "files": _FILES}, _READS),
     Tool(
         "get_file",
-        "One file.",
+        "A file.",
         {"attachment": _ATTACHMENT, "permissions": _PERMISSIONS, "link": _LINK, "facts": _FACTS},
         _READS,
     ),

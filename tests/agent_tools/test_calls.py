@@ -33,7 +33,7 @@ async def test_mail_is_found_in_brief_and_read_in_full(world, client, agent):
     }
     assert line == "shown 1 of 1; no more"
     message, line = await agent.read("read_mail", id=world.id("lease"))
-    assert message["body"] == "The lease is attached. Please sign it.\n"
+    assert message["body"] == "The lease is attached. Please sign it."
     assert message["attachments"][0]["name"] == "lease.pdf"
     assert line == ""
     thread, line = await agent.read("read_mail", threadId=world.thread_id("lease"))

@@ -266,7 +266,7 @@ def _settings(stated: str | None, writes: str | None) -> dict[str, object]:
     return {**json_object("settings", stated), **without_none(writes=writes)}
 
 
-def _settings_of_agent(name: str, preset: str | None, own: dict[str, Any] | None) -> dict[str, Any]:
+def _settings_of_agent(name: str, preset: str | None, own: dict[str, Any]) -> dict[str, Any]:
     """Return the settings of a preset for agents, with *own* over them."""
     from policy.presets import AGENT_PRESETS, AgentPreset
 
