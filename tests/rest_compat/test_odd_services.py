@@ -169,7 +169,20 @@ async def test_other_values_are_written(client, stub, fields, body):
     assert json.loads(put) == {"data": body}
 
 
-@pytest.mark.parametrize("path", ["boards/10", "boards/10/items", "items/900"])
+TASK_QUERIES = {
+    "boards/10": """{
+      taskBoard(boardId: "10", provider: "PROJECTS") { board { columns { id } } }
+    }""",
+    "boards/10/items": """{
+      taskItems(boardId: "10", provider: "PROJECTS") { items { id name columnValues { columnId } } }
+    }""",
+    "items/900": """{
+      taskItem(itemId: "900", provider: "PROJECTS") { item { id name columnValues { columnId } } }
+    }""",
+}
+
+
+@pytest.mark.parametrize("path", TASK_QUERIES)
 async def test_free_workspaces_have_no_custom_fields(client, stub, path):
     """402: Asana's page on errors, Asana/SGTM#85."""
     message = "Custom Fields are not available for free users or guests"
@@ -177,9 +190,25 @@ async def test_free_workspaces_have_no_custom_fields(client, stub, path):
     stub.play({"match": "custom_field_settings", **refusal}, *ASANA)
 
     answer = await client.get(f"{TASKS}/{path}?provider=PROJECTS")
+    queried = await query(client, TASK_QUERIES[path])
 
     assert answer.status_code == 200, answer.text
     assert "501" not in answer.text
+    assert "errors" not in queried, queried
+    assert "501" not in json.dumps(queried["data"])
+
+
+@pytest.mark.parametrize("fields", [{"501": "3"}, {"504": "x"}])
+async def test_a_custom_field_of_a_free_workspace_is_rejected(client, stub, fields):
+    refusal = {"status": 402, "body": {"errors": [{"message": "Not available for free users"}]}}
+    stub.play({"method": "PUT", "match": "/tasks/900", **refusal}, *ASANA)
+
+    changed = await client.patch(f"{TASKS}/items/900?provider=PROJECTS", json={"fields": fields})
+    queried = await query(client, UPDATE, fields=fields)
+
+    rejected = {"success": False, "rejectedFields": list(fields)}
+    assert {name: changed.json()[name] for name in rejected} == rejected, changed.text
+    assert queried["data"]["updateTaskItem"] == rejected
 
 
 # -- monday.com
@@ -327,13 +356,20 @@ async def test_a_missing_address_is_that_of_the_content(client, stub):
     path = f"{FILES}/collab:drive:{DRIVE}:item:i1/download"
     plain = {"match": r"/items/i1(\?|$)", "body": item("i1")}
 
+    document = "query($id: String!) { collabFileLink(fileId: $id) { success downloadUrl } }"
+    file_id = f"collab:drive:{DRIVE}:item:i1"
+
     stub.play(redirect, plain, *drive_rules())
     answer = await client.get(path)
+    queried = await query(client, document, id=file_id)
     stub.play(plain, *drive_rules())
     refused = await client.get(path)
+    refusal = await query(client, document, id=file_id)
 
     assert (answer.status_code, answer.json()["downloadUrl"]) == (200, address), answer.text
+    assert queried["data"]["collabFileLink"] == {"success": True, "downloadUrl": address}
     assert refused.status_code >= 400, refused.text
+    assert not (refusal.get("data") or {}).get("collabFileLink"), refusal
 
 
 REFUSED_NAME = {
@@ -364,6 +400,17 @@ async def test_a_name_that_graph_refuses_is_the_callers(client, stub, action):
 
     assert answer.status_code == 400, answer.text
     assert answer.json()["error"] == "VALIDATION_ERROR"
+    if action == "folder":
+        document = "mutation($i: CreateDriveFolderInput!) { createFolder(input: $i) { success } }"
+        queried = await query(client, document, i={"name": "dot.", "parentFolderId": place})
+    elif action == "rename":
+        document = """mutation($id: String!) {
+          renameFile(fileId: $id, input: {newName: "dot."}) { success }
+        }"""
+        queried = await query(client, document, id=f"collab:drive:{DRIVE}:item:i1")
+    else:
+        return  # GraphQL has no bytes
+    assert queried["errors"][0]["extensions"]["code"] == "VALIDATION_ERROR", queried
 
 
 # -- upload sessions
@@ -444,7 +491,10 @@ async def test_calendars_that_the_user_hid_are_listed(client, stub):
     stub.play({"match": "/calendarList", "body": {"items": [calendar]}})
 
     answer = await client.get("/api/access/calendar/calendars")
+    queried = await query(client, "{ calendars { calendars { calendarName } } }")
 
     assert answer.status_code == 200, answer.text
-    (call,) = stub.paths("GET")
-    assert "showHidden=true" in call
+    assert queried["data"]["calendars"]["calendars"] == [{"calendarName": "Main"}]
+    calls = stub.paths("GET")
+    assert len(calls) == 2
+    assert all("showHidden=true" in call for call in calls)

@@ -98,6 +98,7 @@ class Item(Record, frozen=True, kw_only=True, omit_defaults=True):
         label_trouble: Error code returned instead of the label, "" when it is readable.
         is_locked: Checked out by another user: cannot be changed.
         target: Of a shortcut: the drive and the id of what it leads to.
+        is_unaddressed: Its records lack a download address, which its content redirects to.
         gone: Time of deletion into the recycle bin, "" for none.
         fields: Values of the library's custom columns.
     """
@@ -125,6 +126,7 @@ class Item(Record, frozen=True, kw_only=True, omit_defaults=True):
     content_version: int = 1
     label: str = ""
     label_method: str = "standard"
+    is_unaddressed: bool = False
     label_trouble: str = ""
     is_locked: bool = False
     target: tuple[str, str] | None = None

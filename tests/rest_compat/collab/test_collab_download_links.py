@@ -44,6 +44,23 @@ async def test_a_hidden_link_is_null(content, mode):
     assert await link_of(content, "notes", token) is None
 
 
+async def test_a_file_without_an_address_has_that_of_its_content(content):
+    """The sandbox leaves the address out of the file's records, as Graph does at times."""
+    folder = content.resources["drawings"]
+    content.resources["plan"] = content.make.file(
+        folder, "plan.txt", ("text", "Plan"), is_unaddressed=True
+    )
+    content.make.save()
+    document = "query($id: String!) { collabFileLink(fileId: $id) { downloadUrl } }"
+
+    by_rest = await content.get(f"/files/{content.id('plan')}/download")
+    by_graphql = await content.graphql(document, id=content.id("plan"))
+
+    assert by_rest.status_code == 200, by_rest.text
+    for url in (by_rest.json()["downloadUrl"], by_graphql["data"]["collabFileLink"]["downloadUrl"]):
+        assert "/content/download.aspx?" in url
+
+
 async def test_listings_have_no_links_and_no_address_is_asked_for(content):
     content.forget_calls()
 

@@ -116,7 +116,8 @@ def write_whole_item(call: CollabCall, item: r.Item, *, is_found: bool = False) 
     """Return all members of an item; *is_found* as in search results: thin, no download URL."""
     store = call.store
     record: dict[str, Any] = {}
-    if not (item.is_folder or item.package or item.target or is_found):
+    has_bytes = not (item.is_folder or item.package or item.target)
+    if has_bytes and not (is_found or item.is_unaddressed):
         record[DOWNLOAD_URL] = download_url(call, item)
     record |= {
         "createdDateTime": item.created,

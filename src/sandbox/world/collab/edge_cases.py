@@ -22,6 +22,9 @@ ODD_NAMES = (
 )  # fmt: skip
 
 
+UNADDRESSED = "UPPER.PDF"  # its records have no download address
+
+
 def create_edge_cases(
     builder: ContentBuilder, sites: Mapping[str, r.Site], labels: Mapping[str, r.Label], day: date
 ) -> None:
@@ -59,7 +62,8 @@ def _regatta(builder: ContentBuilder, site: r.Site) -> None:
     root = builder.library(site, "Dokument", segment="Delade dokument")
     folder = builder.folder(root, "Odd names & signs #1 (100%)")
     for name in ODD_NAMES:
-        builder.file(folder, name, ("text", f"This file is called {name}."))
+        words = ("text", f"This file is called {name}.")
+        builder.file(folder, name, words, is_unaddressed=name == UNADDRESSED)
     builder.folder(folder, "empty")
     builder.add(
         msgspec.structs.replace(
