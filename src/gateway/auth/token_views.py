@@ -1,15 +1,12 @@
-"""
-Access tokens as the management API and the command line show them.
-
-Nothing here needs the database library: a command that lists tokens imports it for no other reason.
-"""
+"""Access tokens as the management API and the command line show them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, cast
 
 from gateway.auth.token_status import Status, status
 from gateway.store import timestamps
+from gateway.store.tables import AccessToken
 from policy import containment, describe, grants
 from policy.refusals import InvalidInput
 from policy.settings import DEFAULTS
@@ -19,34 +16,9 @@ if TYPE_CHECKING:  # types alone, which take long to import
     from gateway.operations import settings_views, views
 
 
-class StoredToken(Protocol):
-    """Columns of `gateway.store.tables.AccessToken` that are shown."""
-
-    @property
-    def id(self) -> int | None: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def key_id(self) -> str: ...
-    @property
-    def operator_id(self) -> str: ...
-    @property
-    def parent_id(self) -> int | None: ...
-    @property
-    def settings(self) -> Mapping[str, Any]: ...
-    @property
-    def created_at(self) -> int: ...
-    @property
-    def expires_at(self) -> int | None: ...
-    @property
-    def revoked_at(self) -> int | None: ...
-    @property
-    def last_used_at(self) -> int | None: ...
-
-
 def view_of(
-    token: StoredToken,
-    ancestors: Sequence[StoredToken],
+    token: AccessToken,
+    ancestors: Sequence[AccessToken],
     resource_ids: list[int],
     blocking: AbstractSet[int | None],
 ) -> "views.ManagedAccessToken":
@@ -80,7 +52,7 @@ def view_of(
 
 
 def effective_settings(
-    token: StoredToken, ancestors: Sequence[StoredToken]
+    token: AccessToken, ancestors: Sequence[AccessToken]
 ) -> Mapping[str, object]:
     """Return the settings of *token*, narrowed by those of its *ancestors*."""
     own = grants.Grant.read(token.settings)

@@ -9,8 +9,6 @@ The command line, `access-gateway …`. Modules are imported late, so that `--he
     option_values  values that are a text, @FILE or standard input
     console        output, progress, and failures as sentences
     stores         the configured store, and operations in its sessions
-    listings       lists that are read by the database's driver alone
-    token_listing  the list of access tokens
     in_process     a gateway in this process
     remote         requests to a running gateway
     account_setup  accounts connected by consent, device code or secret

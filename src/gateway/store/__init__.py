@@ -2,7 +2,6 @@
 The database of the process: engines, tables and the shared state that lives in rows.
 
     sqlite       the packaged SQLite driver, installed before anything opens a database
-    file_reader  reads of the SQLite file by the driver alone
     database     read sessions and write transactions over SQLite or PostgreSQL
     postgres     connections to PostgreSQL, and those by which requests read
     failures     failures of a database that mean "try again later"

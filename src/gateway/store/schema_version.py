@@ -1,7 +1,7 @@
 """
 The version of the database schema, read without Alembic.
 
-Importing Alembic takes longer than a command that reads one row, and only an upgrade needs it.
+Importing Alembic takes longer than a command that reads rows, and only an upgrade needs it.
 Revisions are numbered in their order; the file of each begins with its number.
 """
 
@@ -14,7 +14,6 @@ from gateway.errors import CommandError
 if TYPE_CHECKING:  # the first is heavy, the last asks this module
     from sqlalchemy import Connection
 
-    from gateway.store import sqlite
     from gateway.store.database import Database
 
 _VERSIONS = Path(__file__).parent / "migrations" / "versions"
@@ -40,15 +39,6 @@ async def current(database: "Database") -> str | None:
         return None
     async with database.reader.connect() as connection:
         return await connection.run_sync(_current)
-
-
-def of_file(connection: "sqlite.Connection") -> str | None:
-    """Return the revision of an SQLite file; None when it has no tables."""
-    tables = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
-    if connection.execute(tables, (_TABLE,)).fetchone() is None:
-        return None
-    row = connection.execute(_REVISION).fetchone()
-    return None if row is None else str(row[0])
 
 
 def known_revision(connection: "Connection") -> str | None:

@@ -1,16 +1,13 @@
-"""Listings that the driver alone reads from the SQLite file: as through the tables."""
+"""The list of tokens, and stores that cannot be listed."""
 
 import json
-from pathlib import Path
 
 import pytest
-from sqlalchemy import insert, make_url, text
-from sqlmodel import select
+from sqlalchemy import insert, text
 from suites import slow_after
 
 from gateway.auth import token_views
 from gateway.operations import tokens
-from gateway.store import file_reader
 from gateway.store.tables import AccessToken, CollabRule, Operator, Resource, TokenResource
 
 EMAIL = {"emailAccessEnabled": True, "emailOperations": ["search_emails"]}
@@ -55,11 +52,10 @@ def stored(rows):
 
 
 @pytest.mark.parametrize("status", slow_after(2, [None, "active", "revoked", "expired"]))
-def test_the_list_of_tokens_is_that_of_the_management_api(run, rows, stored, monkeypatch, status):
+def test_the_list_of_tokens_is_that_of_the_management_api(run, rows, stored, status):
     expected = rows._do(
         lambda session: tokens.list_all(session, status=token_views.status_of(status))
     )
-    monkeypatch.setattr(tokens, "list_all", None)  # the file is read without it
     listed = run("token", "list", "--json", *(["--status", status] if status else []))
 
     assert listed.exit_code == 0, listed.stderr
@@ -72,14 +68,6 @@ def test_a_status_that_does_not_exist_is_refused(run, stored):
 
     assert (refused.exit_code, refused.stdout) == (1, "")
     assert refused.stderr == "status must be one of: active, revoked, expired.\n"
-
-
-def test_the_reader_of_lists_cannot_write(run, stored, rows):
-    path = Path(make_url(rows._url).database)
-    with file_reader.open_current(path) as reader, pytest.raises(file_reader.Error):
-        reader.rows("DELETE FROM collab_rules")
-
-    assert len(rows.all(select(CollabRule))) == 1
 
 
 def test_a_file_of_a_newer_version_is_refused(run, rows):

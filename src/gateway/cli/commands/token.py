@@ -301,17 +301,13 @@ def _write_agent_setup() -> None:
 
 def _list_all(status: str | None) -> "list[ManagedAccessToken]":
     from gateway.auth.token_views import status_of
-    from gateway.cli import token_listing
-    from gateway.cli.listings import read_listing
+    from gateway.cli.stores import read_store
+    from gateway.operations import tokens
 
-    async def from_session(session: "AsyncSession") -> "list[ManagedAccessToken]":
-        from gateway.operations import tokens
-
+    async def read(session: "AsyncSession") -> "list[ManagedAccessToken]":
         return await tokens.list_all(session, status=status_of(status))
 
-    return read_listing(
-        lambda reader: token_listing.list_all(reader, wanted=status_of(status)), from_session
-    )
+    return read_store(read)
 
 
 def _write_warnings(token: "ManagedAccessToken") -> None:
