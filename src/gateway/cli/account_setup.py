@@ -15,6 +15,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway.audit.changes import log_change
 from gateway.auth.token_lookup import open_row_reader
+from gateway.cli.connection_options import AddOptions
 from gateway.cli.console import info
 from gateway.cli.first_use import only_owner
 from gateway.cli.loopback import listen_for_redirect
@@ -55,79 +56,57 @@ T = TypeVar("T")
 _ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP)  # besides Ctrl-C, which `asyncio.run` handles
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewAccount:
+def parse(options: AddOptions, owner: tuple[str, int], secret: str | None) -> NewConnection:
     """
-    The options of `connection add`.
+    Return the connection to create.
 
-    Attributes:
-        server: The address of an own server; "" for other providers.
-        submission: The address of the server for outgoing mail; "": mail is read and not changed.
-        secret: An API token, with *client_id* the secret of an app-only client, with *server* a
+    Args:
+        options: Those of `connection add`.
+        owner: The ids of operator and resource.
+        secret: An API token, with `--client-id` the secret of an app-only client, with `--server` a
             password; None: consent.
+
+    Raises:
+        InvalidInput: There is no such kind or provider, or a value is invalid.
     """
+    kind, provider = options.kind or "", options.provider or ""
+    providers = KINDS.get(kind)
+    if providers is None:
+        raise InvalidInput(f"There is no kind {kind}. Known: {', '.join(KINDS)}.")
+    if provider not in providers:
+        known = ", ".join(with_product(kind, code) for code in providers)
+        raise InvalidInput(f"{provider} is no provider of {kind}. Known: {known}.")
+    if options.client_id:
+        scopes = ["Sites.Selected"]
+    elif secret is None and not options.read_only:
+        scopes = []  # a consent that has not been given yet
+    else:
+        scopes = list(scopes_of(kind, provider, writing=not options.read_only))
+    return validated(
+        NewConnection,
+        {
+            "resourceId": owner[1],
+            "operatorId": owner[0],
+            "kind": kind,
+            "provider": provider,
+            "mode": "selected_sites" if options.client_id else None,
+            "accountEmail": options.account,
+            "grantedScopes": scopes,
+            "selectedSiteIds": list(options.site or ()),
+            "credentials": None if secret is None else _credentials(options, secret),
+            "baseUrl": options.server or None,
+        },
+    )
 
-    kind: str
-    provider: str
-    account: str
-    operator_id: str
-    resource_id: int
-    writing: bool
-    site_ids: tuple[str, ...]
-    tenant: str
-    client_id: str
-    server: str
-    submission: str
-    username: str
-    secret: str | None
 
-    def parse(self) -> NewConnection:
-        """
-        Return the connection to create.
-
-        Raises:
-            InvalidInput: There is no such kind or provider, or a value is invalid.
-        """
-        providers = KINDS.get(self.kind)
-        if providers is None:
-            raise InvalidInput(f"There is no kind {self.kind}. Known: {', '.join(KINDS)}.")
-        if self.provider not in providers:
-            known = ", ".join(with_product(self.kind, code) for code in providers)
-            raise InvalidInput(f"{self.provider} is no provider of {self.kind}. Known: {known}.")
-        app_only = bool(self.client_id)
-        return validated(
-            NewConnection,
-            {
-                "resourceId": self.resource_id,
-                "operatorId": self.operator_id,
-                "kind": self.kind,
-                "provider": self.provider,
-                "mode": "selected_sites" if app_only else None,
-                "accountEmail": self.account,
-                "grantedScopes": self._scopes(app_only=app_only),
-                "selectedSiteIds": list(self.site_ids),
-                "credentials": self._credentials(),
-                "baseUrl": self.server or None,
-            },
-        )
-
-    def _scopes(self, *, app_only: bool) -> list[str]:
-        if app_only:
-            return ["Sites.Selected"]
-        if self.secret is None and self.writing:
-            return []  # a consent that has not been given yet
-        return list(scopes_of(self.kind, self.provider, writing=self.writing))
-
-    def _credentials(self) -> dict[str, str] | None:
-        if self.secret is None:
-            return None
-        if self.server:
-            sending = {"submissionUrl": self.submission} if self.submission else {}
-            username = self.username or self.account
-            return {"username": username, "password": self.secret, **sending}
-        if not self.client_id:
-            return {"apiToken": self.secret}
-        return {"clientId": self.client_id, "clientSecret": self.secret, "tenant": self.tenant}
+def _credentials(options: AddOptions, secret: str) -> dict[str, str | None]:
+    if options.server:
+        sending = {"submissionUrl": options.submission} if options.submission else {}
+        username = options.username or options.account
+        return {"username": username, "password": secret, **sending}
+    if options.client_id:
+        return {"clientId": options.client_id, "clientSecret": secret, "tenant": options.tenant}
+    return {"apiToken": secret}
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,40 +122,34 @@ class Upstreams:
     revoker: ConsentRevoker
 
 
-async def add(
-    account: NewAccount, *, device: bool, browser: bool, untested: bool, callback_port: int | None
-) -> views.Connection:
+async def add(options: AddOptions, secret: str | None) -> views.Connection:
     """
-    Create a connection, and have its owner consent or its secret tested.
+    Create a connection, and have its owner consent or its *secret* tested.
 
-    *untested* stores a secret without testing it; *callback_port* receives the
-    provider's redirect (None: the default port). A signal that ends the process removes the
-    connection again.
+    A signal that ends the process removes the connection again.
 
     Raises:
         InvalidInput: The owner did not consent, or the account does not answer; nothing is stored.
     """
-    new = account.parse()
+    async with open_store() as (database, _, _), database.reading() as session:
+        owner = await only_owner(session, options.operator, options.resource)
+    new = parse(options, owner, secret)
     exit_on_signals()
     async with open_upstreams() as upstreams:
-        if untested:
+        if options.untested:
             async with upstreams.database.writing() as session:
                 return await upstreams.service.create(session, new)
 
         async def consent(row: ConnectionRow) -> ConnectionRow:
             return await _consent(
-                upstreams, row, device=device, browser=browser, callback_port=callback_port
+                upstreams,
+                row,
+                device=options.device,
+                browser=options.browser,
+                callback_port=options.callback_port,
             )
 
         return await create_working(upstreams, new, consent if new.credentials is None else None)
-
-
-async def owner(operator: str, resource: int | None) -> tuple[str, int]:
-    """Return operator and resource of a new connection; see `first_use.only_owner`."""
-    if operator and resource is not None:
-        return operator, resource
-    async with open_store() as (database, _, _), database.reading() as session:
-        return await only_owner(session, operator, resource)
 
 
 async def create_working(

@@ -37,33 +37,7 @@ def add(options: AddOptions) -> None:
     from gateway.cli import account_setup
 
     secret = _read_secret() if _has_secret(options) else None
-    operator_id, resource_id = run_async(
-        lambda: account_setup.owner(options.operator, options.resource)
-    )
-    new = account_setup.NewAccount(
-        kind=options.kind or "",
-        provider=options.provider or "",
-        account=options.account or "",
-        operator_id=operator_id,
-        resource_id=resource_id,
-        writing=not options.read_only,
-        site_ids=tuple(options.site or ()),
-        tenant=options.tenant,
-        client_id=options.client_id,
-        server=options.server,
-        submission=options.submission,
-        username=options.username,
-        secret=secret,
-    )
-    connection = run_async(
-        lambda: account_setup.add(
-            new,
-            device=options.device,
-            browser=options.browser,
-            untested=options.untested,
-            callback_port=options.callback_port,
-        )
-    )
+    connection = run_async(lambda: account_setup.add(options, secret))
     report_connection(connection, as_json=options.as_json)
 
 
@@ -91,22 +65,7 @@ def add_by_address(options: AddOptions) -> None:
     password = read_password(email, options.password_file) if grant is None else None
     with failures_as_sentences():
         environment = first_use.prepare_environment() if options.init else None
-    account = server_setup.OwnAccount(
-        email=email,
-        mail=bool(imap),
-        calendar=bool(caldav),
-        password=password,
-        oauth=grant,
-        username=options.username,
-        server=options.server,
-        submission=options.submission,
-        calendar_url=options.calendar_server,
-        confirmed=options.confirm or (),
-        read_only=options.read_only,
-        operator=options.operator,
-        resource=options.resource,
-        environment=environment,
-    )
+    account = server_setup.OwnAccount(options, password, grant, environment)
     added = run_async(lambda: server_setup.add(account))
     result = {"connections": added.connections, "discovery": added.discovery}
     report(result, lambda: _report_added(added, email, environment), as_json=options.as_json)

@@ -8,6 +8,7 @@ from typing import Any
 
 from gateway.cli import first_use
 from gateway.cli.account_setup import Upstreams, create_working, exit_on_signals, open_upstreams
+from gateway.cli.connection_options import AddOptions
 from gateway.cli.console import info
 from gateway.cli.stores import open_store
 from gateway.connections.rows import unseal
@@ -24,33 +25,25 @@ from providers.server_discovery.search import Discovery
 _NOTHING_STORED = "Nothing is stored."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class OwnAccount:
     """
-    The options of `connection add --imap` and `--caldav`.
+    An account that `connection add --imap` or `--caldav` connects.
 
     Attributes:
-        mail, calendar: What to connect.
         password: None with *oauth*.
         oauth: Members of `credentials` with an access token; None: a password.
-        operator, resource: "" and None: the only ones.
         environment: The file of the first use; None: the deployment is set up.
     """
 
-    email: str
-    mail: bool
-    calendar: bool
-    password: str | None = field(default=None, repr=False)
-    oauth: Mapping[str, Any] | None = field(default=None, repr=False)
-    username: str = ""
-    server: str = ""
-    submission: str = ""
-    calendar_url: str = ""
-    confirmed: Sequence[str] = ()
-    read_only: bool = False
-    operator: str = ""
-    resource: int | None = None
-    environment: Path | None = None
+    options: AddOptions
+    password: str | None = field(repr=False)
+    oauth: Mapping[str, Any] | None = field(repr=False)
+    environment: Path | None
+
+    @property
+    def email(self) -> str:
+        return self.options.imap or self.options.caldav
 
     def search(self) -> server_search.ServerSearch:
         """
@@ -59,15 +52,16 @@ class OwnAccount:
         Raises:
             InvalidInput: A value is not valid.
         """
+        options = self.options
         members = {
             "accountEmail": self.email,
-            "kinds": ["email", "calendar"] if self.mail else ["calendar"],
-            "username": self.username or None,
+            "kinds": ["email", "calendar"] if options.imap else ["calendar"],
+            "username": options.username or None,
             "password": self.password,
-            "baseUrl": self.server or None,
-            "submissionUrl": self.submission or None,
-            "calendarUrl": self.calendar_url or None,
-            "confirmedHosts": list(self.confirmed),
+            "baseUrl": options.server or None,
+            "submissionUrl": options.submission or None,
+            "calendarUrl": options.calendar_server or None,
+            "confirmedHosts": options.confirm or [],
         }
         return validated(server_search.ServerSearch, members)
 
@@ -101,7 +95,7 @@ async def add(account: OwnAccount) -> AddedAccounts:
         wanted = _connections(account, discovery)
         offered = ""
         calendar = discovery.calendar
-        if not account.calendar and calendar is not None and calendar.signed_in:
+        if not account.options.caldav and calendar is not None and calendar.signed_in:
             question = f"Calendars: {calendar.calendars}, at {calendar.server}. Connect them too?"
             if _ask(question):
                 wanted.append(_calendar(account, discovery))
@@ -109,7 +103,9 @@ async def add(account: OwnAccount) -> AddedAccounts:
                 offered = calendar.server
         async with upstreams.database.writing() as session:
             if account.environment is None:
-                owner = await first_use.only_owner(session, account.operator, account.resource)
+                owner = await first_use.only_owner(
+                    session, account.options.operator, account.options.resource
+                )
             else:
                 owner = await first_use.first_owner(session, account.email, account.environment)
         created = [await create_working(upstreams, _with_owner(new, owner)) for new in wanted]
@@ -171,16 +167,18 @@ async def _discover(upstreams: Upstreams, account: OwnAccount) -> Discovery:
 
 def _is_enough(account: OwnAccount, discovery: Discovery) -> bool:
     mail, calendar = discovery.mail, discovery.calendar
-    has_mail = mail is not None and (bool(mail.submission) or account.read_only)
-    return (has_mail or not account.mail) and (calendar is not None or not account.calendar)
+    has_mail = mail is not None and (bool(mail.submission) or account.options.read_only)
+    return (has_mail or not account.options.imap) and (
+        calendar is not None or not account.options.caldav
+    )
 
 
 def _require(account: OwnAccount, discovery: Discovery) -> None:
     """Raise CommandError unless what is to be connected was found and takes the login."""
     problems, is_missing = [], False
     for wanted, result, kind, option in (
-        (account.mail, discovery.mail, "mail", "--server imaps://HOST"),
-        (account.calendar, discovery.calendar, "calendar", "--calendar-server https://HOST"),
+        (account.options.imap, discovery.mail, "mail", "--server imaps://HOST"),
+        (account.options.caldav, discovery.calendar, "calendar", "--calendar-server https://HOST"),
     ):
         if not wanted:
             continue
@@ -204,9 +202,9 @@ def _require(account: OwnAccount, discovery: Discovery) -> None:
 
 def _connections(account: OwnAccount, discovery: Discovery) -> list[dict[str, Any]]:
     wanted = []
-    if account.mail and discovery.mail is not None:
-        submission = "" if account.read_only else discovery.mail.submission
-        if not submission and not account.read_only:
+    if account.options.imap and discovery.mail is not None:
+        submission = "" if account.options.read_only else discovery.mail.submission
+        if not submission and not account.options.read_only:
             info("No server for outgoing mail works: mail will be read and not changed.")
         login = {"username": discovery.mail.username, **_secret(account)}
         wanted.append(
@@ -218,7 +216,7 @@ def _connections(account: OwnAccount, discovery: Discovery) -> list[dict[str, An
                 "credentials": {**login, **({"submissionUrl": submission} if submission else {})},
             }
         )
-    if account.calendar:
+    if account.options.caldav:
         wanted.append(_calendar(account, discovery))
     return wanted
 
