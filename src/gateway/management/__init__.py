@@ -9,7 +9,6 @@ The management API: routes that only the holder of the admin token may call.
     error_handlers   exceptions as error responses
     operators, resources, connections, tokens, rules, documents, decisions, explain
                      one module per collection or call of the API
-    routes           all of them
     schema_names     names for its request bodies and enumerations
     openapi          their OpenAPI document
     application      the FastAPI application of these routes and of the pages

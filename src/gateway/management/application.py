@@ -8,9 +8,31 @@ from starlette.types import ASGIApp
 
 from gateway.http import oauth_pages, pages
 from gateway.http.sandbox_mount import DemoToken
-from gateway.management import error_handlers, openapi, routes
+from gateway.management import (
+    connections,
+    decisions,
+    documents,
+    error_handlers,
+    explain,
+    openapi,
+    operators,
+    resources,
+    rules,
+    tokens,
+)
 from gateway.management.auth import require_admin
 from gateway.services import Services
+
+_ROUTERS = (
+    tokens.router,
+    explain.router,
+    rules.router,
+    operators.router,
+    resources.router,
+    connections.router,
+    documents.router,
+    decisions.router,
+)
 
 
 def build(services: Services, *, sandbox: ASGIApp | None, demo: Sequence[DemoToken]) -> FastAPI:
@@ -46,6 +68,6 @@ def _management_routes() -> APIRouter:
     all applications of a process, so that this work is done once.
     """
     router = APIRouter()
-    for part in routes.ROUTERS:
+    for part in _ROUTERS:
         router.include_router(part, dependencies=[Depends(require_admin)])
     return router

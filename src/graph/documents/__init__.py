@@ -8,7 +8,6 @@ Documents: parsed, measured, validated, and prepared as operations.
     suggestions           "Did you mean" in validation errors, from a token's shape
     variables             describes variables that do not fit
     cost_limits           the limits of a document (docs/spec/graphql.md#document-limits)
-    comparisons           counts pairs of repeated fields, which validation compares
     cost_walker           counts fields, depth, aliases and root fields in one pass
     field_cost            the cost of one root field or edge, and its conditions
     selected_coordinates  the coordinates that an operation selects

@@ -5,13 +5,14 @@ Introspection fields do not count towards depth and fields; they have a budget o
 and a half times the need of the standard introspection query.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import graphql
 import msgspec
 
-from graph.documents import comparisons, cost_walker
+from graph.documents import cost_walker
 from graph.documents.field_cost import Condition, FieldCost
 from graph.execution.counting_executor import MAX_OBJECTS, QueryTooCostly
 
@@ -140,7 +141,7 @@ class CostLimits:
         Raises:
             QueryTooCostly: An operation exceeds a limit that does not depend on variables.
         """
-        if not exempt and comparisons.count_steps(document) > MAX_COMPARISONS:
+        if not exempt and count_comparisons(document) > MAX_COMPARISONS:
             raise QueryTooCostly("The query repeats the same fields too often.")
         walker = cost_walker.CostWalker(self._schema, document)
         operations = walker.operations()
@@ -204,3 +205,35 @@ def _defaults(operation: graphql.OperationDefinitionNode) -> dict[str, object]:
         elif isinstance(value, graphql.IntValueNode):
             defaults[name] = int(value.value[:12])
     return defaults
+
+
+STEPS_PER_PAIR = 2  # of validation, at least; arguments and fields below take more
+
+
+def count_comparisons(document: graphql.DocumentNode) -> int:
+    """
+    Count the steps that validation needs at least to compare the repeated fields of *document*.
+
+    The fields of a selection set and of its inline fragments are compared with each other when
+    they have the same response key. Each field is visited once.
+    """
+    steps = 0
+    selection_sets = [
+        definition.selection_set
+        for definition in document.definitions
+        if isinstance(definition, graphql.ExecutableDefinitionNode)
+    ]
+    for selection_set in selection_sets:  # which grows
+        keys: Counter[str] = Counter()
+        merged_sets = [selection_set]
+        for merged_set in merged_sets:  # which grows, too
+            for node in merged_set.selections:
+                if isinstance(node, graphql.InlineFragmentNode):
+                    merged_sets.append(node.selection_set)
+                elif isinstance(node, graphql.FieldNode):
+                    keys[(node.alias or node.name).value] += 1
+                    if node.selection_set is not None:
+                        selection_sets.append(node.selection_set)
+        pairs = sum(count * (count - 1) // 2 for count in keys.values())
+        steps += STEPS_PER_PAIR * pairs
+    return steps

@@ -5,5 +5,4 @@ The calendar surface of the schema.
     filters  arguments -> checked filters and ranges
     types    output types
     views    records in the shape of the output types
-    enums    closed sets
 """

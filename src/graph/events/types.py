@@ -1,11 +1,34 @@
 """Output types of the calendar surface."""
 
 from datetime import datetime
+from enum import StrEnum
 
 import strawberry
 
-from graph.events.enums import AttendeeResponse, CalendarProvider, EventStatus
 from graph.scalars import Long
+from policy.vocabulary import Surface
+from providers.catalogue.tables import KINDS
+
+
+@strawberry.enum(graphql_name_from="value", description="The status of an event.")
+class EventStatus(StrEnum):
+    CONFIRMED = "confirmed"
+    TENTATIVE = "tentative"
+    CANCELLED = "cancelled"
+
+
+@strawberry.enum(graphql_name_from="value", description="The response of an attendee.")
+class AttendeeResponse(StrEnum):
+    ACCEPTED = "accepted"
+    DECLINED = "declined"
+    TENTATIVE = "tentative"
+    NEEDS_ACTION = "needsAction"
+
+
+@strawberry.enum(graphql_name_from="value", description="The calendar provider that holds it.")
+class CalendarProvider(StrEnum):
+    locals().update({code: code for code in KINDS[Surface.CALENDAR]})
+
 
 _ACCESS_INFO = "The active restrictions of the access token in words; null when there are none."
 _MY_EMAIL = "The address of the first connected account; null when none is known."

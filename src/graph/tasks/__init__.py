@@ -9,5 +9,4 @@ The tasks surface of the schema: boards, items, comments.
     routing          the choice of an account, and the token's board scope
     types            output types
     views            records in the shape of the output types
-    inputs           input types
 """

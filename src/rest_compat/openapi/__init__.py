@@ -9,11 +9,9 @@ Modules, in reading order:
     shape         the part of it that a token can use
     saved         the saved documents that a token can run
     saved_schemas  JSON Schemas of their selections
-    forms         request bodies of uploads
     components    error responses, headers and parameters that paths share
     effects       components that describe what a dry run answers
     schema_values  JSON Schemas as values
-    model_names   names of response schemas
     json_schemas  JSON Schemas of GraphQL selections and inputs
 
 `examples.json` holds an example of each operation; `./run examples` writes it.

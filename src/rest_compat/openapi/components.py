@@ -8,6 +8,7 @@ from typing import Any
 from policy.vocabulary import Surface
 from rest_compat.documents import root_members
 from rest_compat.errors import RESULT_OBJECTS, ResultObject
+from rest_compat.multipart import FORM
 from rest_compat.openapi.schema_values import JsonSchema, nullable, schema_ref
 from rest_compat.table import Endpoint
 
@@ -327,4 +328,23 @@ PARAMETERS: Mapping[str, JsonSchema] = {
         "description": "Requests with the same key are carried out once within 24 hours.",
         "schema": {"type": "string", "pattern": "^[!-~]{1,255}$"},
     },
+}
+
+
+BYTES: JsonSchema = {"type": "string", "format": "binary"}
+FILE_FORM = "FileForm"
+FORM_SCHEMA: JsonSchema = {
+    "description": "One file part, of any name, and nothing else.",
+    "type": "object",
+    "properties": {"file": BYTES},
+    "required": ["file"],
+    "additionalProperties": False,
+}
+UPLOAD_CONTENT: JsonSchema = {
+    "application/octet-stream": {"schema": BYTES},
+    FORM: {"schema": schema_ref(FILE_FORM)},
+}
+OPTIONAL_IN_FORMS: JsonSchema = {
+    "required": False,
+    "description": "1 to 255 characters; required unless the file part of a form has a file name.",
 }

@@ -21,9 +21,14 @@ from rest_compat.documents import document
 from rest_compat.openapi import graphql_paths, overview
 from rest_compat.openapi.components import (
     BEARER,
+    BYTES,
     COMMON_HEADERS,
+    FILE_FORM,
+    FORM_SCHEMA,
     HEADERS,
+    OPTIONAL_IN_FORMS,
     PARAMETERS,
+    UPLOAD_CONTENT,
     error_responses,
     error_schemas,
     error_statuses,
@@ -31,13 +36,6 @@ from rest_compat.openapi.components import (
     response_name,
 )
 from rest_compat.openapi.effects import DRY_RUN_MEMBERS, SCHEMAS
-from rest_compat.openapi.forms import (
-    BYTES,
-    FILE_FORM,
-    FORM_SCHEMA,
-    OPTIONAL_IN_FORMS,
-    UPLOAD_CONTENT,
-)
 from rest_compat.openapi.json_schemas import Components, parameter
 from rest_compat.openapi.schema_values import JsonSchema, schema_ref
 from rest_compat.table import Endpoint

@@ -9,8 +9,29 @@ from typing import Any
 import graphql
 
 from rest_compat.documents import OMITTED_WHEN_EMPTY
-from rest_compat.openapi.model_names import NAMES
 from rest_compat.openapi.schema_values import JsonSchema, nullable, schema_ref
+
+# Operation id, or the holder's name and the member -> the name of the schema, which generated
+# clients use for their models. A selection of a type has the type's name; another one needs a row.
+_NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        "getEmail": "EmailDetails",
+        "modifyEmail": "ModifyEmailResult",
+        "Thread.messages": "ThreadMessage",
+        "listEventsByContact": "ContactEventList",
+        "ContactEventList.events": "EventSummary",
+        "TaskItem.subItems": "TaskSubItem",
+        "TaskSubItem.subItems": "TaskItemReference",
+        "shareFile": "FilePermissionResult",
+        "updateFilePermission": "FilePermissionResult",
+        "getSite": "CollabSiteDetails",
+        "getCollabList": "CollabListDetails",
+        "getCollabListItem": "CollabListItemDetails",
+        "createListItem": "CollabListItemResult",
+        "updateListItem": "CollabListItemResult",
+    }
+)
+
 
 _SCALARS: Mapping[str, JsonSchema] = MappingProxyType(
     {
@@ -33,7 +54,7 @@ class Components:
     """
     The named schemas of one description.
 
-    A selection has the name of its type, unless `model_names` has another.
+    A selection has the name of its type, unless `_NAMES` has another.
 
     Attributes:
         schemas: By name.
@@ -54,7 +75,7 @@ class Components:
         extra: Mapping[str, JsonSchema] = _NOTHING,
     ) -> JsonSchema:
         """
-        Describe the value of a *selection* of type *kind* at *path*, a key of `model_names`.
+        Describe the value of a *selection* of type *kind* at *path*, a key of `_NAMES`.
 
         *extra* are optional members beside those of the selection.
         """
@@ -85,7 +106,7 @@ class Components:
         path: str,
         extra: Mapping[str, JsonSchema],
     ) -> JsonSchema:
-        name = NAMES.get(path, kind.name)
+        name = _NAMES.get(path, kind.name)
         members, coordinates, optional = {}, {}, set(extra)
         for node in _fields(selection, document):
             field = kind.fields[node.name.value]
@@ -149,7 +170,7 @@ class Components:
     def _register(self, name: str, schema: JsonSchema) -> JsonSchema:
         """Store *schema* under *name*; return a reference."""
         if self.schemas.setdefault(name, schema) != schema:
-            raise ValueError(f"two schemas want the name {name}; see model_names")
+            raise ValueError(f"two schemas want the name {name}; see _NAMES")
         return schema_ref(name)
 
 

@@ -2,7 +2,6 @@
 Idempotency keys in the database; `rest_compat.ledger` states the contract.
 
     leases   leases of the running attempts, confirmed before each call with an effect
-    replays  sealed responses that are repeated under a key
     fence    the end of an attempt that lost its key to a later request
     store    the entries: their begin, their end and their deletion
 """

@@ -10,18 +10,18 @@ import secrets
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 
+import msgspec
 from sqlalchemy import delete, func, update
 from sqlmodel import col, select
 
 from gateway.errors import Overloaded
-from gateway.secrets.keyring import Keyring
+from gateway.secrets.keyring import Keyring, column_context
 from gateway.store import timestamps
 from gateway.store.background import PeriodicTask, running_tasks
 from gateway.store.cleanup import delete_in_slices
 from gateway.store.clock import StatementClock, as_column
 from gateway.store.conflicts import retried
 from gateway.store.database import Database, StorageUnavailable
-from gateway.store.idempotency import replays
 from gateway.store.idempotency.leases import LEASE_MS, RENEWAL_SECONDS, RUNNING, AttemptLeases
 from gateway.store.tables import IdempotencyRow
 from policy.vocabulary import Code
@@ -75,7 +75,7 @@ class IdempotencyStore:
             ) from failure
 
     async def complete(self, attempt: Attempt, response: RestResponse) -> None:
-        sealed = replays.seal(response, attempt.entry_id, self._keyring)
+        sealed = _seal(response, attempt.entry_id, self._keyring)
         await self._close(attempt, state=DONE, outcome=sealed)
 
     async def release(self, attempt: Attempt, *, maybe_sent: bool) -> None:
@@ -193,7 +193,7 @@ class IdempotencyStore:
         if entry.fingerprint not in {intent.fingerprint, intent.former_fingerprint}:
             return KeyReused()
         if entry.state == DONE:
-            return Completed(response=replays.unseal(entry, self._keyring))
+            return Completed(response=_unseal(entry, self._keyring))
         if entry.state == RUNNING and not is_free:
             return InProgress()
         return await self._take_over(entry)
@@ -289,3 +289,41 @@ def _stored_path(path: str) -> str:
     if len(path) <= MAX_PATH:
         return path
     return "sha256:" + hashlib.sha256(path.encode()).hexdigest()
+
+
+class _Outcome(msgspec.Struct, array_like=True):
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+    # Missing in rows of earlier versions:
+    upload_digest: bytes = b""
+    kept_result: bytes = b""
+    view: bytes = b""
+
+
+def _seal(response: RestResponse, entry_id: str, keyring: Keyring) -> bytes:
+    """Encrypt *response* for the column `outcome` of an entry."""
+    outcome = _Outcome(**{name: getattr(response, name) for name in _Outcome.__struct_fields__})
+    plain = msgspec.msgpack.encode(outcome)
+    return keyring.encrypt(plain, context=column_context("deliveries", int(entry_id), "outcome"))
+
+
+def _unseal(entry: IdempotencyRow, keyring: Keyring) -> RestResponse:
+    """
+    Decrypt the response of a finished entry.
+
+    Raises:
+        Problem: 504: its key left the ring; that is no reason to send again.
+    """
+    if entry.id is None or entry.outcome is None:
+        raise RuntimeError("a finished entry has an id and an outcome")
+    try:
+        plain = keyring.decrypt(
+            entry.outcome, context=column_context("deliveries", entry.id, "outcome")
+        )
+    except ValueError as failure:
+        raise Problem(
+            "The response kept under this Idempotency-Key can no longer be read.",
+            {"code": Code.OUTCOME_UNKNOWN, "httpStatus": 504},
+        ) from failure
+    return RestResponse(**msgspec.structs.asdict(msgspec.msgpack.decode(plain, type=_Outcome)))

@@ -10,7 +10,6 @@ surely is none.
     sites    sites and their document libraries
     files    files and folders, their people and permissions
     lists    lists with their columns and items
-    labels   sensitivity labels
     search   hits of a search
 """
 
@@ -18,13 +17,14 @@ from providers.records.collab.facts import UNKNOWN, Fact, Unknown, UnknownType
 from providers.records.collab.files import (
     DriveUser,
     File,
+    FileLabel,
     FileLabels,
     FileLink,
     Permission,
+    SensitivityLabel,
     media_type,
     shared_with,
 )
-from providers.records.collab.labels import FileLabel, SensitivityLabel
 from providers.records.collab.lists import Column, Row, SiteList
 from providers.records.collab.search import SearchHit
 from providers.records.collab.sites import Drive, Site

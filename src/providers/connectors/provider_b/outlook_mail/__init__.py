@@ -5,11 +5,9 @@ Mailboxes by Microsoft Graph: docs/spec/upstream/outlook-mail.md.
     filter_query     mail queries as `$filter` or `$search`
     reading          pages of a filter, results of a search, and messages by their ids
     selected_fields  `$select` for the wanted attributes
-    attachments      the bytes of attachments
     mapping          from decoded messages to records
     sending          new messages, replies and forwards
     drafts           drafts that are sent once, or held
-    previews         what Graph takes from an original, for previews
     attaching        files of new drafts, also by upload sessions
     response_types   structs that responses are decoded into
 """

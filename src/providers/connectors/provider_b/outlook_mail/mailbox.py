@@ -1,19 +1,15 @@
 """The mail port of one Outlook account."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import asynccontextmanager
 from functools import lru_cache, partial
 from typing import Any
 
 from providers import search_text
 from providers.connectors.provider_b import batch
 from providers.connectors.provider_b.account_cache import MESSAGES, PREFER, ROOT, AccountCache
-from providers.connectors.provider_b.outlook_mail import (
-    attachments,
-    filter_query,
-    mapping,
-    selected_fields,
-)
+from providers.connectors.provider_b.outlook_mail import filter_query, mapping, selected_fields
 from providers.connectors.provider_b.outlook_mail.reading import (
     FilteredPages,
     MessageReader,
@@ -22,7 +18,11 @@ from providers.connectors.provider_b.outlook_mail.reading import (
     filter_plan,
     plan_of_all,
 )
-from providers.connectors.provider_b.outlook_mail.response_types import Message, decode_message
+from providers.connectors.provider_b.outlook_mail.response_types import (
+    Attachment,
+    Message,
+    decode_message,
+)
 from providers.connectors.provider_b.outlook_mail.sending import Sender
 from providers.dry_run import in_dry_run
 from providers.failures import Impossible, Missing, ProviderFailure, Stale
@@ -32,6 +32,7 @@ from providers.mail import change_previews, delivery, query_matching, scanning
 from providers.mail.lazy_records import LazyRecords
 from providers.ports.connection import ConnectionInfo
 from providers.ports.mail import (
+    AttachmentContent,
     AttachmentFile,
     Draft,
     Forward,
@@ -150,7 +151,7 @@ class OutlookMailbox:
     async def attachment(self, message_id: str, attachment_id: str) -> AttachmentFile:
         _require_valid_id(message_id)
         _require_valid_id(attachment_id)
-        return await attachments.find(self._upstream, message_id, attachment_id)
+        return await _find_attachment(self._upstream, message_id, attachment_id)
 
     async def send(self, draft: Draft) -> mail_records.SentMessage:
         return await self._sender.send(draft)
@@ -351,3 +352,35 @@ def _message_in(response: Response) -> Message:
 def _require_valid_id(object_id: str) -> None:
     if not is_provider_b_id(object_id):
         raise Missing
+
+
+_ATTACHMENT_FIELDS = (("$select", "id,name,contentType,size,isInline"),)
+_LINK = "#microsoft.graph.referenceAttachment"  # a link to a file elsewhere: it has no bytes
+
+
+async def _find_attachment(
+    upstream: Upstream, message_id: str, attachment_id: str
+) -> AttachmentFile:
+    """
+    Find an attachment of a message.
+
+    Raises:
+        Missing: There is no such message, it has no such attachment, or that has no bytes.
+    """
+    path = (*MESSAGES, message_id, "attachments", attachment_id)
+    response = await upstream.call("GET", *path, params=_ATTACHMENT_FIELDS, headers=PREFER)
+    attachment = response.decode(Attachment)
+    if attachment.kind == _LINK:
+        raise Missing
+
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[AttachmentContent]:
+        # A compressed response would not tell the size of the content; Graph's `size` includes
+        # more than the content.
+        headers = {**PREFER, "accept": "*/*", "accept-encoding": "identity"}
+        async with upstream.stream("GET", *path, "$value", headers=headers) as streamed:
+            length = streamed.headers.get("content-length", "")
+            size = int(length) if length.isdecimal() and len(length) < 16 else None
+            yield AttachmentContent(size, streamed.chunks)
+
+    return AttachmentFile(mapping.attachment(attachment), opened)

@@ -10,16 +10,16 @@ from collections.abc import Set as AbstractSet
 from functools import partial
 
 from providers.connectors.provider_b.account_cache import MESSAGES, PREFER, AccountCache
-from providers.connectors.provider_b.outlook_mail import mapping, previews, selected_fields
+from providers.connectors.provider_b.outlook_mail import mapping, selected_fields
 from providers.connectors.provider_b.outlook_mail.drafts import DraftSender, Json, NewDraft
 from providers.connectors.provider_b.outlook_mail.response_types import Message, decode_message
 from providers.http.client import Upstream
 from providers.mail import delivery, message_parts, quoting
-from providers.mail.reply_recipients import derive_recipients
+from providers.mail.reply_recipients import RECIPIENT_FIELDS, derive_recipients
 from providers.ports.mail import Draft, Forward, NoReplyRecipient, Reply, UnsafeMessage
 from providers.records import mail as mail_records
-from providers.records.mail import Participant
-from providers.write_previews import current_preview
+from providers.records.mail import Email, Participant
+from providers.write_previews import Recipients, Subject, add_attachments, current_preview, describe
 
 _BODY_TAG = re.compile(r"<body[^<>]*>", re.IGNORECASE)
 
@@ -114,7 +114,7 @@ class Sender:
             members.append("toRecipients")
         if reply.reply_all:
             members.append("ccRecipients")
-        members += previews.taken_by_reply()
+        members += _taken_by_reply()
         response = await self._call(
             "GET", *MESSAGES, message_id, params=(("$select", ",".join(members)),)
         )
@@ -124,7 +124,7 @@ class Sender:
         return {
             "toRecipients": mapping.recipients(to),
             "ccRecipients": mapping.recipients(cc),
-            **previews.describe_reply(to, cc, original.subject),
+            **_describe_reply(to, cc, original.subject),
         }
 
     async def _body_of_reply(self, message_id: str, reply: Reply) -> Json | None:
@@ -164,10 +164,10 @@ class Sender:
 
     async def _preview_forward(self, message_id: str, forward: Forward) -> Json:
         """Describe what a forward takes from its original; return members of the draft."""
-        wanted = previews.taken_by_forward(forward)
+        wanted = _taken_by_forward(forward)
         if not wanted:
             return {}
-        return previews.describe_forward(await self._original(message_id, wanted), wanted)
+        return _describe_forward(await self._original(message_id, wanted), wanted)
 
     async def _content_of_forward(self, message_id: str, forward: Forward) -> Json:
         """Return the members that replace those of Graph's forward, which show hidden fields."""
@@ -225,3 +225,44 @@ def _check(message_id: str, subject: str, people: Sequence[Participant]) -> None
         map(delivery.CONTROL_CHARACTERS.search, texts)
     ):
         raise UnsafeMessage
+
+
+# Graph composes subjects itself. Where a preview is asked for, the draft gets the subject that the
+# preview shows, whatever Graph chose.
+
+
+def _taken_by_reply() -> tuple[str, ...]:
+    """Return the members of the original to read for a preview, besides those of its people."""
+    preview = current_preview()
+    return () if preview is None or "subject" in preview.hidden else ("subject",)
+
+
+def _describe_reply(
+    to: Sequence[Participant], cc: Sequence[Participant], subject: str | None
+) -> dict[str, str]:
+    """Describe a reply to *to* and *cc*; *subject* is that of the original, if it was read."""
+    describe(recipients=Recipients(to=tuple(to), cc=tuple(cc), derived_from=RECIPIENT_FIELDS))
+    return _subject_of_draft("RE:", subject) if _taken_by_reply() else {}
+
+
+def _taken_by_forward(forward: Forward) -> frozenset[str]:
+    """Return the attributes of the original to read for a preview; empty without one."""
+    preview = current_preview()
+    if preview is None:
+        return frozenset()
+    return frozenset({"subject", "attachments"} - preview.hidden - forward.hidden)
+
+
+def _describe_forward(original: Email, wanted: AbstractSet[str]) -> dict[str, str]:
+    """Describe the *wanted* attributes of the original; return members of the draft."""
+    add_attachments((file.name, file.size) for file in original.attachments or ())
+    return _subject_of_draft("FW:", original.subject) if "subject" in wanted else {}
+
+
+def _subject_of_draft(prefix: str, subject: str | None) -> dict[str, str]:
+    """Describe the subject of a reply or forward; return it as a member of the draft."""
+    text = subject or ""
+    if not text.lower().startswith(prefix.lower()):
+        text = f"{prefix} {text}"
+    describe(subject=Subject(text=text, derived=True))
+    return {"subject": text}
