@@ -14,7 +14,7 @@ from agent_tools.ports import Facts, SavedTool
 from gateway.documents import checks, prepared
 from gateway.documents.stored import StoredDocuments
 from gateway.http.entry import MANAGEMENT_COST, RequestEntry
-from gateway.http.middleware import request_state
+from gateway.http.request_state import request_state
 from gateway.secrets.keyring import Keyring
 from gateway.services import Services
 from gateway.version import API_VERSION

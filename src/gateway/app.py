@@ -34,11 +34,10 @@ from gateway.http import connection_limits as limits
 from gateway.http.admission_control import AdmissionControl
 from gateway.http.attachment_links import AttachmentLinks
 from gateway.http.caller_keys import CallerKeys
-from gateway.http.dispatch import Dispatcher
+from gateway.http.dispatch import Dispatcher, LateApplication
 from gateway.http.documents import explain
 from gateway.http.entry import RequestEntry
 from gateway.http.graphql_idempotency import Rows, mutation_rows
-from gateway.http.late_application import LateApplication
 from gateway.http.middleware import CommonMiddleware
 from gateway.http.sandbox_mount import DemoToken, SandboxApp, forgetting_faults
 from gateway.infrastructure import Clock, Infrastructure, milliseconds, open_counter, secret_text
@@ -341,7 +340,7 @@ def _workers(services: Services, base: Infrastructure) -> tuple[Worker, ...]:
         ),
         ConnectionRecheck(base.database, base.leases, accounts.test),
         HourlyCleanup(
-            base.leases,
+            base.leases.take_turn,
             base.leases.sweep,
             services.oauth.sweep,
             services.uploads.sweep,

@@ -1,13 +1,10 @@
 """The settings by provider: base URLs, OAuth clients, Microsoft's clouds."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 
 from providers.catalogue.tables import CONNECTORS, CONSENTS, SERVICES
-
-if TYPE_CHECKING:  # it imports this module
-    from gateway.settings import Settings
 
 Cloud = Literal["worldwide", "us_government", "us_defense", "china"]
 
@@ -35,13 +32,13 @@ def cloud_urls(cloud: object) -> Mapping[str, object]:
     return {"provider_b_url": graph, "collab_url": graph, "oauth_b_url": login}
 
 
-def upstream_urls(settings: "Settings") -> Mapping[tuple[str, str], str]:
-    """Return the base URL per (kind, provider)."""
-    root = f"{settings.base_url}/sandbox"
+def upstream_urls(setting: Callable[[str], Any]) -> Mapping[tuple[str, str], str]:
+    """Return the base URL per (kind, provider); *setting* returns a setting by its name."""
+    root = f"{setting('base_url')}/sandbox"
     return {
         key: f"{root}/{CONNECTORS[key[1]].sandbox_path}"
-        if settings.sandbox
-        else getattr(settings, service.url_setting)
+        if setting("sandbox")
+        else setting(service.url_setting)
         for key, service in SERVICES.items()
         if service.url_setting
     }

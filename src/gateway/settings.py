@@ -348,7 +348,7 @@ class Settings(BaseSettings):
     @property
     def upstreams(self) -> Mapping[tuple[str, str], str]:
         """Base URL per (kind, provider)."""
-        return upstream_urls(self)
+        return upstream_urls(self.__getattribute__)
 
     def oauth_client(self, provider: str) -> tuple[str | None, str | None]:
         """Return id and secret of this deployment's OAuth client at *provider*, as far as set."""

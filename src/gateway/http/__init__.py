@@ -6,10 +6,10 @@ The HTTP side of the process, from the socket to the handler of a request.
     request_heads          which heads of requests are refused, and the form of the target
     connection_limits      the table of connections, and which of them are too slow
     middleware             request id, common headers, metrics, traces, logs, unexpected exceptions
+    request_state          the state of one request, in its ASGI scope
     caller_keys            by what callers are told apart: a valid credential, else the address
     admission_control      slots and queues of callers, served in turn; load shedding
     dispatch               REST and GraphQL past the routes of the application
-    late_application       the application of management API and pages, built when first asked
     entry                  authentication, rate limits and context of a request
     attachment_links       signed links to attachments
     contents               the bytes of attachments for REST

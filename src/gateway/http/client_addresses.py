@@ -11,7 +11,7 @@ from functools import lru_cache
 import msgspec
 from starlette.types import Scope
 
-from gateway.http.middleware import RequestState
+from gateway.http.request_state import RequestState
 from gateway.ratelimit.buckets import bucket_of
 from policy.quota import Charge, RequestCounter, Window
 from policy.refusals import TooManyRequests

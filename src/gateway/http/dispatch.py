@@ -5,15 +5,19 @@ FastAPI would run its middleware stack and try its routes before either: 5 to 8 
 request, see docs/adr/0016-rest-and-graphql-bypass-framework-routes.md.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from threading import Lock
+from typing import Generic, TypeVar
 
 import orjson
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.errors import Overloaded
 from gateway.http import attachment_links
-from gateway.http.health import METRICS, PROBES
-from gateway.http.middleware import request_state
+from gateway.http.admission_control import PROBES
+from gateway.http.health import METRICS
+from gateway.http.request_state import request_state
 from gateway.ratelimit.buckets import AGENTS_PATH
 from gateway.store.database import StorageUnavailable
 from graph import errors
@@ -28,6 +32,8 @@ from rest_compat.router import Router
 from rest_compat.unknown_paths import NOTHING
 
 # Paths of the REST table alone.
+App = TypeVar("App", bound=ASGIApp)
+
 REST_PREFIXES = ("/api/access/", "/api/saved/", "/internal/api/access/")
 GRAPHQL = "/graphql"
 REST_OF = "/graphql/rest-of"
@@ -156,3 +162,30 @@ def _route(path: str, handle: Handler) -> ASGIApp:
         await send_response(response, send, head=False)
 
     return run
+
+
+class LateApplication(Generic[App]):
+    """
+    Builds an application in a thread for its first request, while other requests go on.
+
+    A process that serves REST and GraphQL alone never imports the web framework: half a second of
+    processor time at its start, and 20 MB (docs/guides/benchmarks.md).
+    """
+
+    def __init__(self, build: Callable[[], App]) -> None:
+        self._build = build
+        self._lock = Lock()
+        self._app: App | None = None
+
+    def built(self) -> App:
+        """Return the application; the first call builds it."""
+        with self._lock:
+            if self._app is None:
+                self._app = self._build()
+            return self._app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        app = self._app
+        if app is None:
+            app = await asyncio.to_thread(self.built)
+        await app(scope, receive, send)

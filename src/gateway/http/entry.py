@@ -27,7 +27,7 @@ from gateway.errors import Overloaded
 from gateway.http.attachment_links import AttachmentLinks, link_of
 from gateway.http.client_addresses import AddressLimits
 from gateway.http.contents import open_content
-from gateway.http.middleware import RequestState, request_state
+from gateway.http.request_state import RequestState, request_state
 from gateway.ratelimit.buckets import AGENTS_PATH, GRAPHQL_PATHS, MANAGEMENT, bucket_of
 from gateway.rule_intents.log import RuleIntentLog
 from gateway.secrets.keyring import Keyring

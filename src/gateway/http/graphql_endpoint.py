@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from gateway.http.documents.cost_report import report_cost
 from gateway.http.entry import RequestEntry
 from gateway.http.graphql_idempotency import IdempotentMutation, Rows, to_refusal
-from gateway.http.middleware import request_state
+from gateway.http.request_state import request_state
 from graph import errors
 from graph.context import Context
 from graph.documents.cost_limits import MAX_BYTES_WITH_FILES

@@ -25,7 +25,6 @@ from rest_compat.responses import RestResponse
 
 DATABASE_TIMEOUT_SECONDS = 2.0
 METRICS = "/metrics"
-PROBES = ("/healthz", "/readyz")
 OK, LOST, OFF, FAILING = "ok", "lost", "off", "failing"
 
 

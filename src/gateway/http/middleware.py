@@ -16,82 +16,28 @@ from uuid import uuid4
 import msgspec
 from starlette.types import Message, Receive, Scope, Send
 
-from gateway.audit.recorder import RequestRecord
 from gateway.errors import Overloaded
 from gateway.http.admission_control import (
     BODILESS_METHODS,
     LIMITED_PATHS,
+    PROBES,
     AdmissionControl,
     buffer_body,
     paced_body,
 )
 from gateway.http.caller_keys import CallerKeys
-from gateway.http.health import PROBES
+from gateway.http.request_state import KEY, RequestState
 from gateway.telemetry import logs
 from gateway.telemetry.metrics import Metrics, method_label
 from gateway.version import API_VERSION
-from graph.request_log import Denial
-from policy.caller import Caller
-from policy.quota import RateLimitResult
 from rest_compat.responses import RestResponse, send_response
 
 if TYPE_CHECKING:  # heavy, and only loaded when traces are wanted
-    from gateway.telemetry.tracing import RequestSpan, Tracing
+    from gateway.telemetry.tracing import Tracing
 
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,128}")
-_KEY = "gateway.request_state"
 
 log = logging.getLogger("gateway")
-
-
-class RequestState(msgspec.Struct):
-    """
-    The state of one request, in its ASGI scope.
-
-    Attributes:
-        verdict: The tightest rate-limit verdict so far; None when nothing was checked.
-        status: The status of the response; 0 before the response began.
-        span: The request's span; None when requests are not traced.
-        token_id: The id of the token that called; None before it is known.
-        authenticated: Whether the credential is a valid token or secret.
-        refusal: What stopped the request before it had a record; None when nothing did.
-        record: What the request's row of the decision log is made from; None before there is one.
-        by_link: Whether the credential is a signed link instead of a token.
-        caller: The caller, if it was authenticated before the call was known.
-    """
-
-    request_id: str
-    verdict: RateLimitResult | None = None
-    status: int = 0
-    span: "RequestSpan | None" = None
-    token_id: int | None = None
-    authenticated: bool = False
-    refusal: Denial | None = None
-    record: RequestRecord | None = None
-    by_link: bool = False
-    caller: Caller | None = None
-
-    @property
-    def denial(self) -> Denial | None:
-        """The refusal or failure of the request; None when nothing stopped it."""
-        return self.record.denial if self.record is not None else self.refusal
-
-    def record_verdict(self, verdict: RateLimitResult) -> None:
-        """Keep *verdict* for the rate headers if it is the tightest, or a refusal."""
-        if verdict.allowed and not verdict.limit:
-            return  # there was no window
-        if (
-            self.verdict is None
-            or not verdict.allowed
-            or verdict.remaining < self.verdict.remaining
-        ):
-            self.verdict = verdict
-
-
-def request_state(scope: Scope) -> RequestState:
-    """Return the state of the request that *scope* describes; a new one outside the middleware."""
-    state = scope.get(_KEY)
-    return state if isinstance(state, RequestState) else RequestState(str(uuid4()))
 
 
 RateStateReader = Callable[[Scope], Awaitable[None]]
@@ -136,7 +82,7 @@ class CommonMiddleware:
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         if scope["type"] != "http":
             return self.app(scope, receive, send)
-        scope[_KEY] = current = RequestState(_request_id(scope))
+        scope[KEY] = current = RequestState(_request_id(scope))
         if self._tracing is None:
             return self._observe(scope, current, receive, send)
         return self._trace(self._tracing, scope, current, receive, send)

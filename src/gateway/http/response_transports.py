@@ -1,14 +1,12 @@
 """Transports of responses: head and body in one write, and before the body of the request."""
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from gateway.http.connection_limits import ConnectionPhase
 
-if TYPE_CHECKING:  # it makes these transports
+if TYPE_CHECKING:
     from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
-
-    from gateway.http.protocol import GuardedProtocol
 
 _CONTINUE = b"HTTP/1.1 100"
 
@@ -53,6 +51,17 @@ class JoinedWrites:
         self._held = b""
 
 
+class GuardedConnection(Protocol):
+    """The part of `gateway.http.protocol.GuardedProtocol` that a transport uses."""
+
+    cycle: Any
+    transport: Any
+    out: JoinedWrites
+    phase: ConnectionPhase
+
+    def close_gracefully(self) -> None: ...
+
+
 class GracefulTransport:
     """
     Transport of the request whose head *protocol* has just read, and which may have a body.
@@ -63,7 +72,7 @@ class GracefulTransport:
 
     __slots__ = ("_cycle", "_protocol", "abort", "is_closing", "write")
 
-    def __init__(self, protocol: "GuardedProtocol") -> None:
+    def __init__(self, protocol: GuardedConnection) -> None:
         self._protocol = protocol
         self._cycle: RequestResponseCycle | None = protocol.cycle
         self.abort = protocol.transport.abort

@@ -7,8 +7,8 @@ from gateway.audit.changes import Actor
 from gateway.audit.decision import EntryPoint
 from gateway.auth import token_format
 from gateway.auth.authenticator import read_bearer
-from gateway.http.middleware import request_state
 from gateway.http.request_services import AppServices
+from gateway.http.request_state import request_state
 from gateway.management import paging
 from gateway.operations.validation import invalid_query
 from policy.refusals import AccessDenied, Detail, Unauthenticated

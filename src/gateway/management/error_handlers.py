@@ -7,7 +7,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
 from gateway.errors import Overloaded
-from gateway.http.middleware import request_state
+from gateway.http.request_state import request_state
 from gateway.management import openapi
 from gateway.operations.validation import details_of
 from gateway.store.database import StorageUnavailable

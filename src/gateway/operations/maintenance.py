@@ -58,14 +58,14 @@ async def downgrade(version: str, *, force: bool = False) -> dict[str, Any]:
         await _require_idle(database, force=force)
         from gateway.store.migrations import revisions  # noqa: PLC0415 - Alembic is heavy
 
-        await revisions.downgrade(database, version)
+        await revisions.downgrade(database.writer, version)
         return {**await _status(database), "before": before}
 
 
 async def back_up(target: Path, progress: Progress) -> dict[str, Any]:
     """Copy the store to *target*; return the `file` and its `version`."""
     async with _open_database() as database:
-        if await schema_version.current(database) is None:
+        if await schema_version.current(database.path, database.reader) is None:
             raise CommandError(f"There is no database to copy at {safe_url(database)}.")
         url = database.url
     backups.back_up(url, target, progress)
@@ -171,7 +171,7 @@ def _log_changes(database: Database) -> None:
 async def _require_idle(database: Database, *, force: bool) -> list[str]:
     """Return the processes that serve *database*; without *force*, refuse if there are any."""
     try:
-        if await schema_version.current(database) is None:
+        if await schema_version.current(database.path, database.reader) is None:
             return []
         serving = await serving_processes(database)
     except DatabaseError:  # a damaged store, or one older than leases
@@ -194,7 +194,7 @@ def _check_copy(url: str, copy: Path) -> str:
 
 async def _compare(database: Database, copy: Path) -> list[WiderAccess] | None:
     try:
-        if await schema_version.current(database) is None:
+        if await schema_version.current(database.path, database.reader) is None:
             return None
         present = {table: await _rows(database, table) for table in restored_access.TABLES}
     except DatabaseError:  # a damaged store is the reason for a restore
@@ -230,7 +230,10 @@ async def _open_database() -> AsyncIterator[Database]:
 
 
 async def _status(database: Database) -> dict[str, Any]:
-    version, known = await schema_version.current(database), schema_version.known()
+    version, known = (
+        await schema_version.current(database.path, database.reader),
+        schema_version.known(),
+    )
     return {
         "database": safe_url(database),
         "version": version,
@@ -246,7 +249,7 @@ def _missing(version: str | None, known: Sequence[str]) -> Sequence[str]:
 
 
 async def _known_version(database: Database) -> str | None:
-    version = await schema_version.current(database)
+    version = await schema_version.current(database.path, database.reader)
     if version is not None and version not in schema_version.known():
         raise CommandError(
             f"The database is of version {version}, which this program does not know."
@@ -257,7 +260,10 @@ async def _known_version(database: Database) -> str | None:
 async def _revoked_tokens(database: Database) -> tuple[set[int], int]:
     """Return the ids of revoked tokens and the highest policy revision; none if unreadable."""
     try:
-        if await schema_version.current(database) != schema_version.known()[0]:
+        if (
+            await schema_version.current(database.path, database.reader)
+            != schema_version.known()[0]
+        ):
             return set(), 0
     except DatabaseError:  # a damaged store is the reason for a restore
         return set(), 0

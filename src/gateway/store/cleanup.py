@@ -8,7 +8,7 @@ begin anew; on SQLite it would hold the only writer.
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import ColumnElement, SQLColumnExpression, any_, delete, func, select
 from sqlmodel import SQLModel
@@ -17,13 +17,12 @@ from gateway.store.background import PeriodicTask, for_each, running_tasks
 from gateway.store.conflicts import retried
 from gateway.store.database import Database
 
-if TYPE_CHECKING:  # its own rows are deleted in slices
-    from gateway.store.leases import Leases
-
 HOUR = 3600.0  # seconds between two runs, over all processes
 _CHECK_SECONDS = 600.0  # between two checks of one process whether a run is due
 
 Sweep = Callable[[], Awaitable[object]]
+# Name and seconds of a turn -> whether this process has it (`leases.Leases.take_turn`).
+TakeTurn = Callable[[str, float], Awaitable[bool]]
 SLICE_ROWS = 1000  # in a transaction, so that other writers hardly wait
 _SLICE_SECONDS = 0.2  # after a slice that took longer the next one has half as many rows
 _SLICE_PAGES = 1000  # of 4 KB
@@ -32,9 +31,9 @@ _SLICE_PAGES = 1000  # of 4 KB
 class HourlyCleanup:
     """Runs the sweeps of tables that nothing else keeps small. One per process."""
 
-    def __init__(self, leases: "Leases", *sweeps: Sweep) -> None:
-        """*sweeps* run in the given order."""
-        self._leases = leases
+    def __init__(self, take_turn: TakeTurn, *sweeps: Sweep) -> None:
+        """*take_turn* is that of the leases; *sweeps* run in the given order."""
+        self._take_turn = take_turn
         self._sweeps = sweeps
 
     def running(self) -> AbstractAsyncContextManager[None]:
@@ -57,7 +56,7 @@ class HourlyCleanup:
         Raises:
             StorageUnavailable: The database did not answer.
         """
-        if not await self._leases.take_turn("hourly sweep", HOUR):
+        if not await self._take_turn("hourly sweep", HOUR):
             return False
         await for_each(self._sweeps, lambda sweep: sweep())
         return True

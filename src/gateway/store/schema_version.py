@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 
 from gateway.errors import CommandError
 
-if TYPE_CHECKING:  # the first is heavy, the last asks this module
+if TYPE_CHECKING:  # heavy
     from sqlalchemy import Connection
-
-    from gateway.store.database import Database
+    from sqlalchemy.ext.asyncio import AsyncEngine
 
 _VERSIONS = Path(__file__).parent / "migrations" / "versions"
 _TABLE = "alembic_version"
@@ -33,11 +32,11 @@ def newest() -> str:
     return known()[0]
 
 
-async def current(database: "Database") -> str | None:
-    """Return the revision of *database*; None when it has no tables or does not exist."""
-    if database.path is not None and not database.path.exists():
+async def current(path: Path | None, reader: "AsyncEngine") -> str | None:
+    """Return the revision of the database; None when it has no tables or its file is absent."""
+    if path is not None and not path.exists():  # noqa: ASYNC240 - one look at a local file
         return None
-    async with database.reader.connect() as connection:
+    async with reader.connect() as connection:
         return await connection.run_sync(_current)
 
 

@@ -8,39 +8,17 @@ docs/spec/upstream/monday.md#write-values.
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import date, time
 from types import MappingProxyType
 from typing import Any
 
-from sandbox.boards.errors import BadColumnValue
-from sandbox.boards.labels import LabelResolver
-from sandbox.boards.records import Column
-from sandbox.boards.store import BoardStore
+from sandbox.boards.labels import ColumnWrite
 
 MAX_TEXT_LENGTH = 2_000  # characters of a long text
 _EMPTY: tuple[Any, ...] = (None, "", {}, [])
 _TIMES = re.compile(r"[0-2]\d:[0-5]\d(:[0-5]\d)?")
 _ADDRESS = re.compile(r"[^@\s]+@[^@\s]+")
 _PHONE = re.compile(r"[+()\d\s.-]{3,}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnWrite:
-    """A write to one column; *timestamp* becomes ``changed_at`` of the stored value."""
-
-    store: BoardStore
-    column: Column
-    labels: LabelResolver
-    timestamp: str
-
-    def with_timestamp(self, **members: Any) -> dict[str, Any]:
-        """Return a stored value of these members and the time of the change."""
-        return {**members, "changed_at": self.timestamp}
-
-    def error(self, problem: str = "invalid value") -> BadColumnValue:
-        """Build the error for a value that the column cannot take."""
-        return BadColumnValue(self.column.type, problem)
 
 
 def parse_value(write: ColumnWrite, value: Any) -> Any:

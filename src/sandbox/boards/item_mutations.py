@@ -9,10 +9,10 @@ import msgspec
 import orjson
 
 from sandbox.boards import errors
-from sandbox.boards.column_parsers import ColumnWrite, parse_value
+from sandbox.boards.column_parsers import parse_value
 from sandbox.boards.context import ExecutionContext
 from sandbox.boards.errors import ApiError, BadColumnValue
-from sandbox.boards.labels import LabelResolver
+from sandbox.boards.labels import ColumnWrite, LabelResolver
 from sandbox.boards.records import Board, Column, Group, Item
 from sandbox.boards.resolver_helpers import Info, Resolver, context_of
 from sandbox.boards.settings import status_settings

@@ -1,14 +1,32 @@
 """Labels of status and dropdown columns: found by index, id or name, and created on request."""
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
+from sandbox.boards.errors import BadColumnValue
+from sandbox.boards.records import Column
 from sandbox.boards.settings import EMPTY_STATUS_INDEX
-
-if TYPE_CHECKING:
-    from sandbox.boards.column_parsers import ColumnWrite
-    from sandbox.boards.records import Column
+from sandbox.boards.store import BoardStore
 
 _MAX_STATUS_LABELS = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnWrite:
+    """A write to one column; *timestamp* becomes ``changed_at`` of the stored value."""
+
+    store: BoardStore
+    column: Column
+    labels: "LabelResolver"
+    timestamp: str
+
+    def with_timestamp(self, **members: Any) -> dict[str, Any]:
+        """Return a stored value of these members and the time of the change."""
+        return {**members, "changed_at": self.timestamp}
+
+    def error(self, problem: str = "invalid value") -> BadColumnValue:
+        """Build the error for a value that the column cannot take."""
+        return BadColumnValue(self.column.type, problem)
 
 
 class LabelResolver:
@@ -25,11 +43,11 @@ class LabelResolver:
         self._create_missing = create_missing
         self.changed_settings: dict[str, dict[str, Any]] = {}
 
-    def current_settings(self, column: "Column") -> dict[str, Any]:
+    def current_settings(self, column: Column) -> dict[str, Any]:
         """Return a column's settings with the labels that this mutation created."""
         return self.changed_settings.get(column.id, column.settings)
 
-    def status_index(self, write: "ColumnWrite", value: Any) -> int | None:
+    def status_index(self, write: ColumnWrite, value: Any) -> int | None:
         """
         Return the index of a status label; None clears the column.
 
@@ -64,7 +82,7 @@ class LabelResolver:
         self._change_settings(write.column, labels={**labels, str(new_index): str(label)})
         return new_index
 
-    def dropdown_ids(self, write: "ColumnWrite", value: Any) -> list[int]:
+    def dropdown_ids(self, write: ColumnWrite, value: Any) -> list[int]:
         """
         Return the ids of dropdown labels, without duplicates.
 
@@ -82,7 +100,7 @@ class LabelResolver:
             raise write.error()
         return list(dict.fromkeys(self._dropdown_id(write, str(name)) for name in names))
 
-    def _existing_dropdown_ids(self, write: "ColumnWrite", ids: Any) -> list[int]:
+    def _existing_dropdown_ids(self, write: ColumnWrite, ids: Any) -> list[int]:
         existing_ids = {
             int(label["id"]) for label in self.current_settings(write.column).get("labels", ())
         }
@@ -91,7 +109,7 @@ class LabelResolver:
             raise write.error(_unknown_label("dropdown", "labels", self._dropdown_names(write)))
         return list(dict.fromkeys(int(str(item)) for item in ids))
 
-    def _dropdown_id(self, write: "ColumnWrite", name: str) -> int:
+    def _dropdown_id(self, write: ColumnWrite, name: str) -> int:
         labels = list(self.current_settings(write.column).get("labels", ()))
         label_id = next((int(label["id"]) for label in labels if label["name"] == name), None)
         if label_id is not None:
@@ -102,11 +120,11 @@ class LabelResolver:
         self._change_settings(write.column, labels=[*labels, {"id": new_id, "name": name}])
         return new_id
 
-    def _dropdown_names(self, write: "ColumnWrite") -> dict[str, str]:
+    def _dropdown_names(self, write: ColumnWrite) -> dict[str, str]:
         labels = self.current_settings(write.column).get("labels", ())
         return {str(label["id"]): str(label["name"]) for label in labels}
 
-    def _change_settings(self, column: "Column", **settings: Any) -> None:
+    def _change_settings(self, column: Column, **settings: Any) -> None:
         self.changed_settings[column.id] = {**self.current_settings(column), **settings}
 
 

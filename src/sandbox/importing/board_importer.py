@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from sandbox.boards.column_parsers import ColumnWrite, parse_value
+from sandbox.boards.column_parsers import parse_value
 from sandbox.boards.errors import BadColumnValue
 from sandbox.boards.item_mutations import MAX_NAME_LENGTH
-from sandbox.boards.labels import LabelResolver
+from sandbox.boards.labels import ColumnWrite, LabelResolver
 from sandbox.boards.records import Column, Group, User
 from sandbox.boards.settings import dropdown_settings, status_settings
 from sandbox.boards.store import GROUP_COLORS, BoardStore

@@ -466,7 +466,7 @@ def test_missing_postgresql_programs_are_reported(run, environment, file, monkey
 
 
 def answering(value):
-    async def answer(_):
+    async def answer(*_):
         return value
 
     return answer

@@ -5,7 +5,7 @@ from guarded_server import exchange, serve, statuses
 
 from gateway.http.caller_keys import CallerKeys
 from gateway.http.connection_limits import Limits
-from gateway.http.middleware import RequestState
+from gateway.http.request_state import RequestState
 
 
 def scope(credential=None, client="192.0.2.1"):

@@ -18,7 +18,7 @@ async def test_only_one_process_cleans_up_per_hour(database, time):
     async def sweep():
         done.append(time.now)
 
-    first, second = (HourlyCleanup(Leases(database, clock=time), sweep) for _ in range(2))
+    first, second = (HourlyCleanup(Leases(database, clock=time).take_turn, sweep) for _ in range(2))
 
     assert [await first.run_if_due(), await second.run_if_due(), await first.run_if_due()] == [
         True,
@@ -43,7 +43,10 @@ async def test_a_failed_sweep_runs_again_an_hour_later(database, time, monkeypat
         again.set()
         await asyncio.Event().wait()  # until it is stopped: not in the middle of another look
 
-    async with asyncio.timeout(30), HourlyCleanup(Leases(database, clock=time), sweep).running():
+    async with (
+        asyncio.timeout(30),
+        HourlyCleanup(Leases(database, clock=time).take_turn, sweep).running(),
+    ):
         await again.wait()
 
     assert len(tried) == 2
@@ -104,5 +107,5 @@ async def test_a_failed_sweep_keeps_no_other_from_running(database, time):
         done.append(time.now)
 
     with pytest.raises(ValueError):
-        await HourlyCleanup(Leases(database, clock=time), fail, sweep).run_if_due()
+        await HourlyCleanup(Leases(database, clock=time).take_turn, fail, sweep).run_if_due()
     assert done == [time.now]

@@ -47,7 +47,7 @@ async def database(store: Database) -> Finding:
 async def schema(store: Database) -> Finding:
     """Check that the schema has the newest version."""
     name, known = "schema", schema_version.known()
-    version = await schema_version.current(store)
+    version = await schema_version.current(store.path, store.reader)
     if version == known[0]:
         return ok(name, f"version {version}, the newest")
     if version is None:

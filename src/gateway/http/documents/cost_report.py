@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from gateway.audit.recorder import RequestRecord
-from gateway.http.middleware import RequestState
+from gateway.http.request_state import RequestState
 from graph.context import Context
 from policy.caller import Caller
 from policy.grants import Grant

@@ -3,9 +3,9 @@
 from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection
+from sqlalchemy.ext.asyncio import AsyncEngine
 
 from gateway.store import schema_version
-from gateway.store.database import Database
 
 
 def upgrade(connection: Connection, revision: str = "head") -> None:
@@ -19,13 +19,13 @@ def upgrade(connection: Connection, revision: str = "head") -> None:
     command.upgrade(alembic_config(connection), revision)
 
 
-async def downgrade(database: Database, revision: str) -> None:
+async def downgrade(writer: AsyncEngine, revision: str) -> None:
     """Go back to *revision*; data that it has no column for is lost."""
 
     def run(connection: Connection) -> None:
         command.downgrade(alembic_config(connection), revision)
 
-    async with database.writer.begin() as connection:
+    async with writer.begin() as connection:
         await connection.run_sync(run)
 
 

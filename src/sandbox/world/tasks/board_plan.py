@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from sandbox.boards.column_parsers import ColumnWrite, parse_value
-from sandbox.boards.labels import LabelResolver
+from sandbox.boards.column_parsers import parse_value
+from sandbox.boards.labels import ColumnWrite, LabelResolver
 from sandbox.boards.records import Board, Column, Group, Item
 from sandbox.boards.store import BoardStore, format_time
 
