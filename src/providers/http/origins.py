@@ -22,6 +22,7 @@ from providers.http.urls import origin_of, parse_url
 # docs/spec/upstream/README.md#user-agent.
 USER_AGENT = "access-gateway (gzip)"
 _MAX_ORIGINS = 256  # upstreams choose some of the origins
+_MAX_HEALTH = 32_768  # states of connections at origins, about 60 MB
 
 
 class Origins:
@@ -72,7 +73,7 @@ class Origins:
         self._processes = processes
         self._shared_slots = shared_slots
         self._transports = BoundedMap[str, Transport](_MAX_ORIGINS)
-        self._health: dict[tuple[object, str], Health] = {}
+        self._health = BoundedMap[tuple[object, str], Health](_MAX_HEALTH)  # least used first
         # Each lives as long as a connection or a call of the account uses it.
         self._slots = WeakValueDictionary[tuple[object, str], AccountSlots]()
 
@@ -111,6 +112,7 @@ class Origins:
                 slots = self._open_slots(account, origin, concurrency)
                 self._slots[owner, origin] = slots
             health = self._health[key] = Health(self.clock, slots)
+        self._health.move_to_end(key)
         return health
 
     def _open_slots(self, account: object, origin: str, concurrency: int) -> AccountSlots:
