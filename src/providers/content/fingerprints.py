@@ -121,6 +121,21 @@ async def find_created(
     ]
 
 
+async def find_by_unique_name(
+    content: MergedContent, fingerprint: FileFingerprint, window: TimeWindow
+) -> File | None:
+    """
+    Return the file or folder under a name that upstream gives once; None if it is another one.
+
+    Raises:
+        Missing: Nothing has the name.
+        ProviderFailure: It cannot be read.
+    """
+    folder = ItemKey(fingerprint.drive, fingerprint.folder)
+    file = await content.item_by_name(folder, fingerprint.name, wanted=_FILE_ATTRIBUTES)
+    return file if await _file_matches(file, fingerprint, window, content) else None
+
+
 async def _files(content: MergedContent, fingerprint: FileFingerprint) -> AsyncIterator[File]:
     """Read the files under the name, and under those that upstream would have chosen instead."""
     folder = ItemKey(fingerprint.drive, fingerprint.folder)

@@ -161,9 +161,14 @@ async def test_a_resource_with_an_unreadable_response_gets_its_rule(
     }
     await content.fail(kind="spoiltAnswer", count=1, **call)
 
-    assert (await making(content, token)).status_code == 504
-    assert await automatic_rules(content, token) == []
-    assert await recovery.after(LEASE) == 1
+    response = await making(content, token)
+    if making is create_row:  # nothing tells it from others of the same values at once
+        assert response.status_code == 504
+        assert await automatic_rules(content, token) == []
+        assert await recovery.after(LEASE) == 1
+    else:
+        assert response.status_code == 200
+        assert await recovery.after(LEASE) == 0
 
     files = [("file_id", f"{file.drive_id}:{file.id}", file.id) for file in shelf.children(boats)]
     rows = [("list_item_id", f"{berths}:{item.number}", item.number) for item in shelf.rows(berths)]

@@ -1,7 +1,13 @@
 """Creation whose response is lost or unreadable happens once."""
 
+from datetime import timedelta
+
 import pytest
 from suites import slow_but
+
+from providers.connectors.collab.files.writing import FileWriter
+from providers.content import fingerprints
+from providers.failures import OutcomeUnknown, TimedOut, Unreachable
 
 UNKNOWN = "It is not known whether the provider made the change."
 UNUSABLE = "The provider's response is not valid."
@@ -80,16 +86,20 @@ FOLDER = Creation(
     "/children",
 )
 KINDS = pytest.mark.parametrize("kind", slow_but(["spoiltAnswer"], ["spoiltAnswer", "lostAnswer"]))
-MAKINGS = [
+# What is made cannot be told from others.
+UNKNOWN_MAKINGS = [
     pytest.param(ITEM, id="a list item"),
     pytest.param(LETTER, id="a letter"),
     pytest.param(LINK, id="a link"),
-    pytest.param(FOLDER, id="a folder"),
-    *(
-        pytest.param(upload(behavior), id=f"a file or {behavior}")
-        for behavior in ("fail", "rename", "replace")
-    ),
+    pytest.param(upload("rename"), id="a file or rename"),
 ]
+# Its name is unique, so that it is found.
+FOUND_MAKINGS = [
+    pytest.param(FOLDER, id="a folder"),
+    pytest.param(upload("fail"), id="a file or fail"),
+    pytest.param(upload("replace"), id="a file or replace"),
+]
+MAKINGS = UNKNOWN_MAKINGS + FOUND_MAKINGS
 
 
 def count_resources(content):
@@ -133,7 +143,7 @@ def failed_body(response, message):
 
 
 @KINDS
-@pytest.mark.parametrize("making", slow_but(["a list item", "a file or fail"], MAKINGS))
+@pytest.mark.parametrize("making", slow_but(["a list item"], UNKNOWN_MAKINGS))
 async def test_an_unreadable_response_is_an_unknown_outcome_over_rest(content, making, kind):
     before = count_resources(content)
     await fail(content, making, kind)
@@ -147,7 +157,7 @@ async def test_an_unreadable_response_is_an_unknown_outcome_over_rest(content, m
 
 
 @KINDS
-@pytest.mark.parametrize("making", slow_but(["a list item", "a file or fail"], MAKINGS))
+@pytest.mark.parametrize("making", slow_but(["a list item"], UNKNOWN_MAKINGS))
 async def test_an_unreadable_response_is_an_unknown_outcome_over_graphql(content, making, kind):
     before = count_resources(content)
     await fail(content, making, kind)
@@ -174,6 +184,51 @@ async def test_an_unreadable_response_is_an_unknown_outcome_over_graphql(content
     }
     assert second.headers["idempotent-replayed"] == "true"
     assert (count_resources(content), creation_calls(content, making)) == (before + 1, 1)
+
+
+@KINDS
+@pytest.mark.parametrize("making", slow_but(["a folder"], FOUND_MAKINGS))
+async def test_a_creation_with_a_unique_name_is_found(content, making, kind):
+    before = count_resources(content)
+    await fail(content, making, kind)
+
+    first, second = [await making.rest(content) for _ in range(2)]
+
+    body = {"success": True, "fileId": first.json()["fileId"]}
+    body |= {"errorCode": None, "errorMessage": None}
+    assert (first.status_code, first.json()) == (200, body)
+    made = await content.call("GET", f"/files/{first.json()['fileId']}")
+    assert made.json()["file"]["name"].startswith("new")
+    assert (second.status_code, second.content) == (200, first.content)
+    assert second.headers["idempotent-replayed"] == "true"
+    assert (count_resources(content), creation_calls(content, making)) == (before + 1, 1)
+
+
+async def test_a_folder_of_somebody_else_is_not_taken_for_the_created_one(content, monkeypatch):
+    """Another folder has the name: it was made before, so that the outcome is unknown."""
+    monkeypatch.setattr(fingerprints, "CLOCK_SKEW", -timedelta(days=1))
+    await fail(content, FOLDER, "lostAnswer")
+
+    response = await FOLDER.rest(content)
+
+    assert (response.status_code, response.json()) == (504, failed_body(response, UNKNOWN))
+
+
+@pytest.mark.parametrize(("cause", "status"), [(Unreachable(sent=True), 502), (TimedOut(), 504)])
+async def test_a_folder_that_is_not_there_was_not_made(content, monkeypatch, cause, status):
+    """Unless the provider may still be at it: then its absence says nothing."""
+
+    async def lose(*_, **__):
+        raise OutcomeUnknown from cause
+
+    monkeypatch.setattr(FileWriter, "create_folder", lose)
+    before = count_resources(content)
+    content.forget_calls()
+
+    response = await FOLDER.rest(content)
+
+    assert (response.status_code, response.json()["errorCode"]) == (status, "PROVIDER_ERROR")
+    assert (count_resources(content), creation_calls(content, FOLDER)) == (before, 0)
 
 
 @pytest.mark.parametrize("making", slow_but(["a letter", "a folder"], MAKINGS))

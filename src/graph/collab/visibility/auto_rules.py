@@ -8,6 +8,7 @@ nothing was created: docs/spec/rules.md#rules-made-by-the-gateway.
 """
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TypeVar
 
 import msgspec
@@ -15,9 +16,14 @@ import msgspec
 from graph.context import Context
 from policy.refusals import Refusal
 from policy.vocabulary import Code, RuleType
-from providers.content.fingerprints import Fingerprint
+from providers.content.fingerprints import (
+    FileFingerprint,
+    Fingerprint,
+    TimeWindow,
+    find_by_unique_name,
+)
 from providers.dry_run import in_dry_run
-from providers.failures import OutcomeUnknown, ProviderFailure
+from providers.failures import Missing, OutcomeUnknown, ProviderFailure, TimedOut, Unreachable
 from providers.records.collab import File, Row
 
 Created = TypeVar("Created", File, Row)
@@ -55,14 +61,17 @@ async def create_with_rule(
     """
     Create a resource with *make*; in block-all mode, also store the rule that allows it.
 
-    The recovery finds the resource by its *fingerprint* after a crash.
+    It is found by its *fingerprint*: at once where the response was lost and its name is unique,
+    and by the recovery after a crash.
 
     Raises:
         RuleNotStored: It was created, but the rule was not stored.
     """
-    if context.caller.rules.allow_by_default or context.rule_intents is None:
+    intents = None if context.caller.rules.allow_by_default else context.rule_intents
+    recovered = intents is not None
+    make = partial(_make_and_look_up, context, fingerprint, make, is_recovered=recovered)
+    if intents is None:
         return await make()
-    intents = context.rule_intents
     if in_dry_run():
         await intents.require_room(context.caller.token_id)
         return await make()
@@ -83,6 +92,42 @@ async def create_with_rule(
     except Exception as failure:
         raise RuleNotStored(kind.member, made.id) from failure
     return made
+
+
+async def _make_and_look_up(
+    context: Context,
+    fingerprint: Fingerprint,
+    make: Callable[[], Awaitable[Created]],
+    *,
+    is_recovered: bool,
+) -> Created:
+    """
+    Create a resource; look it up when the response was lost: docs/spec/collab.md#lost-responses.
+
+    *is_recovered*: whether the recovery looks for it too.
+
+    Raises:
+        Unreachable: Nothing has the unique name, so that surely nothing was created.
+    """
+    began = context.now()
+    try:
+        return await make()
+    except OutcomeUnknown as unknown:
+        if not isinstance(fingerprint, FileFingerprint) or fingerprint.renames:
+            raise
+        window = TimeWindow(began, context.now())
+        try:
+            file = await find_by_unique_name(context.content, fingerprint, window)
+        except Missing:
+            # Upstream may go on with the request; the recovery looks again later.
+            if is_recovered or isinstance(unknown.__cause__, TimedOut):
+                raise unknown from None
+            raise Unreachable from unknown
+        except ProviderFailure:
+            raise unknown from None
+        if file is None:
+            raise
+        return file  # type: ignore[return-value] # with the fingerprint of a file
 
 
 def _pattern(made: File | Row) -> str:
