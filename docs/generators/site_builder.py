@@ -26,6 +26,7 @@ DOCS = ROOT / "docs"
 CONFIG = "zensical.toml"
 _NOT_PAGES = shutil.ignore_patterns("generators", "*.py", "__pycache__", CONFIG)
 _NOT_SEARCHED = "---\nsearch:\n  exclude: true\n---\n"
+_LINE_ANCHOR = re.compile(r'(<a id="__codelineno-[^>]*)')
 _LINK = re.compile(r"(?<=\]\()([^)\s#:]+)(?=[)#])")
 
 
@@ -48,6 +49,10 @@ def build(site: Path) -> Path:
     shutil.copy(DOCS / CONFIG, site / CONFIG)
     command = [sys.executable, "-m", "zensical", "build", "--clean", "--strict"]
     subprocess.run(command, cwd=site, check=True, env={**os.environ, "NO_COLOR": "1"})
+    for html in (site / "html").rglob("*.html"):
+        # The anchors of lines of code have no text, and need no place in the order of the focus.
+        text = html.read_text("utf-8")
+        html.write_text(_LINE_ANCHOR.sub(r'\1 tabindex="-1" aria-hidden="true"', text), "utf-8")
     return site / "html"
 
 
