@@ -98,8 +98,8 @@ MEANINGS: Mapping[Code, tuple[str, str]] = MappingProxyType(
         ),
         Code.TOO_LARGE: ("`errorCode` of an upload that is too large.", "Send less data."),
         Code.UNSUPPORTED_MEDIA_TYPE: (
-            "The body of a GraphQL request is not declared as JSON.",
-            "Send `Content-Type: application/json`.",
+            "The body of a GraphQL request is not declared as JSON, or a file has no text.",
+            "Send `Content-Type: application/json`; download the file.",
         ),
         Code.RANGE_NOT_SATISFIABLE: (
             "The range begins after the end of the file.",

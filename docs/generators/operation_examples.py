@@ -47,6 +47,16 @@ def _attachment(answers: Answers) -> Mapping[str, Any]:
     return {"emailId": message["id"], "attachmentId": message["attachments"][0]["id"]}
 
 
+def _text(answers: Answers) -> Mapping[str, Any]:
+    """Return the first attached text, table or calendar of a page of mails."""
+    return next(
+        {"emailId": message["id"], "attachmentId": file["id"]}
+        for message in answers["texts"]["emails"]
+        for file in message["attachments"]
+        if file["name"].endswith((".txt", ".csv", ".ics", ".docx")) and file["size"] < 2000
+    )
+
+
 def _board(answers: Answers) -> Mapping[str, Any]:
     return {"boardId": answers["listTaskBoards"]["boards"][0]["id"]}
 
@@ -101,6 +111,8 @@ STEPS = (
     Step("forwardEmail", _email, lambda _: {"to": [{"email": "ana@example.com"}], "body": "FYI"}),
     Step("listEmails", lambda _: {"hasAttachment": True, "limit": 1}, shown=False, key="files"),
     Step("getEmailAttachment", _attachment),
+    Step("listEmails", lambda _: {"hasAttachment": True, "limit": 50}, shown=False, key="texts"),
+    Step("getEmailAttachmentText", _text),
     Step("modifyEmail", _email, lambda _: {"markAsRead": True, "addLabels": ["STARRED"]}),
     Step("deleteEmail", lambda a: {"emailId": a["listEmails"]["emails"][1]["id"]}),
     Step(
@@ -145,6 +157,7 @@ STEPS = (
     ),
     Step("getFile", _file),
     Step("getFileLink", _file),
+    Step("getFileText", _file),
     Step("renameFile", _file, lambda _: {"newName": "berths-2027.csv"}),
     Step(
         "shareFile",

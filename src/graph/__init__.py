@@ -16,7 +16,7 @@ The GraphQL schema and the execution of operations, for REST and for POST /graph
     loaders            data loaders of one request
     page_tokens        sealed positions in lists
     scalars            Long, DateTime, JSON
-    file_content       the bytes of uploads: streamed, or base64 in variables
+    file_content       the bytes of uploads, streamed or base64 in variables; readable text
     attachment_uploads  port of files uploaded to be attached
     child_token_port   port of the tokens that a holder makes
     edge_table         fields that lead to other objects: the table of them all

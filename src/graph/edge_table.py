@@ -315,6 +315,9 @@ EDGES: tuple[Edge, ...] = (
         description="Its item in the list of its library, with the columns of that list.",
     ),
     Edge(
+        coordinate="DriveFile.text", root="collabFileText", arguments=_FILE, description="Its text."
+    ),
+    Edge(
         coordinate="DriveFile.permissions",
         root="collabFilePermissions",
         arguments=_FILE,

@@ -1,5 +1,10 @@
-"""The bytes of uploads: a stream of the REST layer, or base64 in the variables of a document."""
+"""
+Contents of files: the bytes of uploads, and readable text.
 
+Bytes are a stream of the REST layer, or base64 in the variables of a document.
+"""
+
+import asyncio
 import base64
 import binascii
 import hashlib
@@ -10,9 +15,16 @@ import msgspec
 import strawberry
 from graphql import GraphQLError
 
+from policy.refusals import Conflict, InvalidInput
+from policy.vocabulary import Code
+from providers.failures import TimedOut
+from providers.ports.collab import OpenContent
+from providers.readable_text import files
+from providers.records.base import Record
 from providers.write_previews import Change, current_preview
 
 MAX_INLINE = 4 * 1024 * 1024  # bytes of a file in a document; docs/spec/limits.md#sizes
+DOWNLOAD_SECONDS = 30.0  # of the bytes; docs/spec/limits.md#sizes
 
 FileContent = NewType("FileContent", object)
 
@@ -89,3 +101,66 @@ FILE_CONTENT = strawberry.scalar(
     serialize=lambda value: value,
     parse_value=read_content,
 )
+
+
+class FileTextView(Record, frozen=True, kw_only=True):
+    content: str
+    is_cut: bool
+
+
+@strawberry.type(description="The readable text of a file.")
+class FileText:
+    content: str = strawberry.field(description="Without layout; the cells of a row are parted.")
+    is_cut: bool = strawberry.field(description="Whether there is more that was not read.")
+
+
+def require_text(name: str, media_type: str | None) -> str:
+    """
+    Return the kind of a file whose text can be read.
+
+    Raises:
+        InvalidInput: 415: the gateway reads no text of such files.
+    """
+    try:
+        return files.kind_of(name, media_type)
+    except files.NoText as problem:
+        raise _no_text(problem) from problem
+
+
+async def read_text(
+    kind: str, media_type: str | None, open_file: OpenContent, *, size: int | None
+) -> FileTextView:
+    """
+    Read a file and return its text.
+
+    Args:
+        kind: As `require_text` returned it.
+        media_type: As its owner declared it.
+        open_file: Requests the bytes.
+        size: Bytes; None if it is not known. A file that is too large is not requested.
+
+    Raises:
+        InvalidInput: 415: it is damaged or encrypted, or there is no reader of its kind here.
+        Conflict: 413: it, or the work to read it, is too large.
+        ProviderFailure: The bytes did not come.
+    """
+    too_large = Conflict(
+        "The file is too large, or takes too long, for its text to be read.",
+        code=Code.PAYLOAD_TOO_LARGE,
+    )
+    if size is not None and size > files.MAX_FILE:
+        raise too_large
+    try:
+        async with asyncio.timeout(DOWNLOAD_SECONDS), open_file() as opened:
+            text = await files.text_of_file(kind, media_type, opened.chunks)
+    except files.NoText as problem:
+        raise _no_text(problem) from problem
+    except files.TooLargeForText as problem:
+        raise too_large from problem
+    except TimeoutError as late:
+        raise TimedOut from late
+    return FileTextView(content=text.content, is_cut=text.is_cut)
+
+
+def _no_text(problem: files.NoText) -> InvalidInput:
+    return InvalidInput(problem.reason, code=Code.UNSUPPORTED_MEDIA_TYPE)

@@ -19,7 +19,7 @@ read as one.
     turns        loops and long work that give the event loop its turn
     search_text  search terms, case folding, visible text of HTML
     readable_text
-                 text of mails that people and programs read
+                 text of mails and files that people and programs read
     web_addresses
                  addresses in texts, the files and task items that they name, host names in A-labels
     item_visibility

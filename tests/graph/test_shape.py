@@ -46,6 +46,7 @@ SHOWN_TO_EVERYBODY = (
 )
 OF_MAIL = (
     *("Email", "EmailPage", "EmailAttachment", "Attachment", "Participant", "ThreadPage"),
+    "FileText",
     *("ThreadEntry", "BodyType", "Importance", "MailProvider"),
 )
 MAIL_READER = {
@@ -107,7 +108,7 @@ def test_a_token_that_may_do_nothing_sees_its_own_settings():
 def test_a_mail_reader_sees_mail_alone():
     shaped = shape(MAIL_READER, kinds=("email",))
 
-    mail = {"emails", "email", "emailAttachment", "emailThreads"}
+    mail = {"emails", "email", "emailAttachment", "emailAttachmentText", "emailThreads"}
     assert root_fields(shaped) == {*mail, *OPEN}
     own = {name for name in shaped.type_map if not name.startswith("__")}
     assert own == {*SHOWN_TO_EVERYBODY, *OF_MAIL}

@@ -16,11 +16,21 @@ QUERIES = {
     "search_content": {"q": "oars"},
 }
 # The answers to those who may call: the calendars are empty, and the file is another token's.
-NOT_THERE = {"get_event": "404 EVENT_NOT_FOUND", "delete_uploaded_attachment": "404 NOT_FOUND"}
+NOT_THERE = {
+    "get_event": "404 EVENT_NOT_FOUND",
+    "delete_uploaded_attachment": "404 NOT_FOUND",
+    **dict.fromkeys(("get_email_attachment_text", "get_file_text"), "415 UNSUPPORTED_MEDIA_TYPE"),
+}
 UPLOAD = ("POST", f"{EMAIL}/attachments", {"params": {"fileName": "a.txt"}, "content": b"a"})
 ROW_OF_WRITE = {row.document: name for name, row in mutation_rows(ENDPOINTS).items()}
 
-EMAIL_READS = {"list_emails", "get_email", "get_email_attachment", "get_email_thread"}
+EMAIL_READS = {
+    "list_emails",
+    "get_email",
+    "get_email_attachment",
+    "get_email_attachment_text",
+    "get_email_thread",
+}
 EMAIL_WRITES = {
     *("upload_email_attachment", "delete_uploaded_attachment"),
     *("send_email", "reply_to_email", "forward_email", "delete_email", "modify_email"),
@@ -30,7 +40,7 @@ BUSY = {"get_free_busy", "list_calendars"}
 TASK_READS = {*("list_task_boards", "get_task_board", "list_task_items", "get_task_item")}
 TASK_WRITES = {"create_task_item", "update_task_item", "delete_task_item", "add_task_comment"}
 COLLAB_READS = {
-    *("list_files", "get_file", "get_file_link", "list_file_permissions"),
+    *("list_files", "get_file", "get_file_link", "get_file_text", "list_file_permissions"),
     *("list_sites", "get_site", "list_drives", "list_collab_lists", "get_collab_list"),
     *("list_collab_list_items", "get_collab_list_item"),
     *("list_sensitivity_labels", "get_file_sensitivity_label", "search_content"),

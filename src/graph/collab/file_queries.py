@@ -20,8 +20,9 @@ from graph.collab.visibility.access import AccessChecker, AccessibleFile, open_a
 from graph.collab.visibility.parent_visibility import redact_surroundings
 from graph.context import Context, Info
 from graph.execution.requested_fields import wanted
+from graph.file_content import FileText, FileTextView, read_text, require_text
 from graph.masking.guards import guarded
-from policy.refusals import Blocked, InvalidInput
+from policy.refusals import Blocked, FieldNotVisible, InvalidInput
 from policy.vocabulary import Code, CollabField, CollabOp, Surface
 from providers.collab_ids import ROOT, ItemKey
 from providers.failures import Missing
@@ -45,6 +46,8 @@ WebUrls = Annotated[
 ]
 FileId = Annotated[str, Argument(description="The file's id.")]
 
+# Attributes by which the text of a file is read.
+_OF_TEXTS = frozenset({"name", "mime_type", "size"})
 # Attributes that take upstream calls of their own, which a denied file must not cost.
 _SEPARATE_CALLS = frozenset({"shared_with", "parent_folder_name"})
 
@@ -210,10 +213,39 @@ async def collab_file_link(info: Info, file_id: FileId) -> views.DriveFileLinkVi
     if "download_link" not in fields:
         return _link(file)
     link = await context.content.link(key, wanted=fields | access.fact_loader.file_attributes)
-    # The file may have been moved or labelled since: the decision is made again on fresh facts.
-    (facts,) = await open_access(context, fresh=True).fact_loader.load_file_facts([link.file])
-    access.require_allowed(facts)
+    await _require_unchanged(context, access, link.file)
     return _link(link.file, url=link.download_url, expires_at=link.expires_at)
+
+
+@guarded(CollabOp.DOWNLOAD_FILE, returns=FileText, shows=(CollabField.DOWNLOAD_LINK,))
+@translate_failures
+async def collab_file_text(info: Info, file_id: FileId) -> FileTextView:
+    """Read the text of a file."""
+    context = info.context
+    key = ids.parse_file(file_id)
+    if context.caller.hides(CollabField.DOWNLOAD_LINK):  # in every mask mode: as bytes
+        raise FieldNotVisible("Reading a file", CollabField.DOWNLOAD_LINK)
+    access = open_access(context)
+    read = partial(access.read_file, wanted=_OF_TEXTS)
+    file = (await _follow(access, await read(key), read)).file
+    if file.is_folder:
+        raise folder_not_downloadable()
+    kind = require_text(file.name or "", file.mime_type)
+    fields = _OF_TEXTS | {"download_link"} | access.fact_loader.file_attributes
+    link, open_content = await context.content.content(file.key, wanted=fields)
+    await _require_unchanged(context, access, link.file)
+    return await read_text(kind, link.file.mime_type, open_content, size=link.file.size)
+
+
+async def _require_unchanged(context: Context, access: AccessChecker, file: File) -> None:
+    """
+    Decide again on fresh facts: a file may have been moved or labelled since it was read.
+
+    Raises:
+        Blocked: The rules do not allow it any more.
+    """
+    (facts,) = await open_access(context, fresh=True).fact_loader.load_file_facts([file])
+    access.require_allowed(facts)
 
 
 @guarded(CollabOp.GET_FILE_METADATA, returns=DrivePermissionList)

@@ -23,6 +23,7 @@ from graph.emails.views import (
     thread_view,
 )
 from graph.execution.requested_fields import wanted
+from graph.file_content import FileText, FileTextView, read_text, require_text
 from graph.masking.guards import guarded
 from graph.warnings import all_failed_error, warnings
 from policy.refusals import FieldNotVisible, InvalidInput, NotFound
@@ -32,6 +33,7 @@ from providers.failures import Missing
 from providers.fanout import AllFailed
 from providers.mail import query_matching
 from providers.mail.merging import MailPage
+from providers.ports.mail import AttachmentFile
 from providers.records import mail as mail_records
 
 _BODY = frozenset({"body", "body_type"})
@@ -207,16 +209,7 @@ async def email_attachment(
 ) -> AttachmentView:
     """Find one attachment of a message, and make a link to its bytes."""
     context = info.context
-    context.caller.usable_connections(Surface.EMAIL)
-    if context.caller.hides(EmailField.ATTACHMENTS):  # in every mask mode: bytes cannot be null
-        raise FieldNotVisible("Reading an attachment", EmailField.ATTACHMENTS)
-    if ids.split_mail_id(email_id) is None or not 0 < len(attachment_id) <= ids.MAX_ID_LENGTH:
-        raise no_attachment()
-    try:
-        file = await context.mail.attachment(email_id, attachment_id)
-    except Missing as missing:
-        raise no_attachment() from missing
-    context.attachment = file
+    file = context.attachment = await _attachment(context, email_id, attachment_id)
     url = expires_at = None
     if context.attachment_link is not None:
         url, expires_at = context.attachment_link(email_id, attachment_id)
@@ -230,6 +223,37 @@ async def email_attachment(
         download_url=url,
         expires_at=expires_at,
     )
+
+
+@guarded(EmailOp.VIEW_EMAIL, returns=FileText, shows=(EmailField.ATTACHMENTS,))
+async def email_attachment_text(
+    info: Info,
+    email_id: Annotated[str, Argument(description="Provider-prefixed id of the message.")],
+    attachment_id: Annotated[str, Argument(description="Its `id` in `Email.attachments`.")],
+) -> FileTextView:
+    """Read the text of one attachment of a message."""
+    file = await _attachment(info.context, email_id, attachment_id)
+    known = file.attachment
+    kind = require_text(known.name, known.content_type)
+    return await read_text(kind, known.content_type, file.open, size=known.size)
+
+
+async def _attachment(context: Context, email_id: str, attachment_id: str) -> AttachmentFile:
+    """
+    Find an attachment; its bytes are not requested.
+
+    Raises:
+        Refusal: The token may not read attachments, or there is no such one.
+    """
+    context.caller.usable_connections(Surface.EMAIL)
+    if context.caller.hides(EmailField.ATTACHMENTS):  # in every mask mode: bytes cannot be null
+        raise FieldNotVisible("Reading an attachment", EmailField.ATTACHMENTS)
+    if ids.split_mail_id(email_id) is None or not 0 < len(attachment_id) <= ids.MAX_ID_LENGTH:
+        raise no_attachment()
+    try:
+        return await context.mail.attachment(email_id, attachment_id)
+    except Missing as missing:
+        raise no_attachment() from missing
 
 
 @guarded(EmailOp.VIEW_THREAD, returns=Thread)

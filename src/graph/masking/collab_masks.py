@@ -83,7 +83,12 @@ WORDS: tuple[tuple[CollabField, tuple[str, ...]], ...] = (
     ),
     (
         CollabField.DOWNLOAD_LINK,
-        ("DriveFile.downloadLink", "DriveFileLink.downloadUrl", "DriveFileLink.expiresAt"),
+        (
+            "DriveFile.downloadLink",
+            "DriveFile.text",
+            "DriveFileLink.downloadUrl",
+            "DriveFileLink.expiresAt",
+        ),
     ),
     (
         CollabField.PARENT_FOLDER,
@@ -176,6 +181,7 @@ QUERIES = (
     "collabFiles",
     "collabFile",
     "collabFileLink",
+    "collabFileText",
     "collabFilePermissions",
     "collabDrives",
     "collabDrive",

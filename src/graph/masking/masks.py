@@ -95,6 +95,7 @@ ALWAYS_VISIBLE: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "emails",
             "email",
             "emailAttachment",
+            "emailAttachmentText",
             "emailThread",
             "emailThreads",
             "calendarEvents",
@@ -165,6 +166,8 @@ ALWAYS_VISIBLE: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "Related": ("participants", "from", "to", "text", "emails", "links"),
         "LastContact": ("address", "email", "event"),
         "Attachment": ("id", "name", "contentType", "size", "isInline"),
+        # Its root fields are refused while the word of the bytes is hidden.
+        "FileText": ("content", "isCut"),
         # The root field is refused while `attachments` is hidden.
         "UploadedAttachment": ("handle", "name", "contentType", "size", "expiresAt"),
         "EmailAttachment": (

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -11,9 +12,20 @@ from providers.content.ancestors import AncestorCache, Ancestors
 from providers.content.file_lister import FileFilter, FileLister, needed_attributes
 from providers.content.merged_sites import MergedResult, MergedSites
 from providers.failures import ProviderFailure, without_frames
-from providers.ports.collab import FileQuery, FolderPath, InvalidCursor, Page, Share, Upload
+from providers.ports.collab import (
+    FileQuery,
+    FolderPath,
+    InvalidCursor,
+    OpenContent,
+    Page,
+    Share,
+    Upload,
+)
 from providers.records import collab as records
 from providers.records.collab import UNKNOWN, Unknown
+
+if TYPE_CHECKING:
+    from providers.connectors.collab.connection import CollabConnection
 
 _NOTHING: frozenset[str] = frozenset()
 _INDEX = "i"  # first letter of a cursor into the search index
@@ -157,6 +169,22 @@ class MergedFiles(MergedSites):
         link = await self._router.first(lambda port: port.files.link(key, wanted=wanted))
         self._remember_file(link.file)
         return link
+
+    async def content(
+        self, key: ItemKey, *, wanted: AbstractSet[str]
+    ) -> tuple[records.FileLink, OpenContent]:
+        """
+        Return the link of a file as `link` does, and what requests its bytes.
+
+        Raises:
+            NotDownloadable: It is a folder.
+        """
+
+        async def read(port: "CollabConnection") -> tuple[records.FileLink, OpenContent]:
+            link = await port.files.link(key, wanted=wanted)
+            return link, partial(port.files.open, link.download_url or "")
+
+        return await self._router.first(read)
 
     async def permissions(self, key: ItemKey) -> tuple[records.Permission, ...]:
         return await self._router.first(lambda port: port.files.permissions(key))

@@ -7,8 +7,9 @@ connection.
 """
 
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from datetime import datetime
-from typing import Generic, Literal, TypeAlias, TypeVar
+from typing import Generic, Literal, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
@@ -22,6 +23,16 @@ FolderPath: TypeAlias = tuple[str, tuple[str, ...]]
 OrderBy: TypeAlias = Literal["name", "modified_time", "created_time", "size", "id"]
 
 MAX_UPLOAD = 100 * 1024 * 1024  # bytes, inclusive; docs/spec/collab.md#upload
+
+
+class ContentStream(Protocol):
+    """The bytes of a file as they arrive; they raise members of `providers.failures`."""
+
+    @property
+    def chunks(self) -> AsyncIterator[bytes]: ...
+
+
+OpenContent: TypeAlias = Callable[[], AbstractAsyncContextManager[ContentStream]]
 
 
 class ReadOnlyContent(Exception):

@@ -21,8 +21,8 @@ _MEANINGS: Mapping[int, str] = MappingProxyType(
         408: "The request body did not arrive in time.",
         409: "The idempotency key is in use or was used with another request.",
         412: "The resource has changed since it was read, or the write would have another effect.",
-        413: "The body is too large.",
-        415: "The body is not declared as JSON.",
+        413: "The body is too large, or the file whose text was to be read.",
+        415: "The body is not declared as JSON, or the file is of a type that has no text here.",
         416: "The range begins after the end of the file.",
         422: "The surface is not enabled for the token, or no account of this kind is connected.",
         428: "The token writes only with the digest of the effect, which the body shows.",
@@ -56,6 +56,8 @@ def error_statuses(endpoint: Endpoint) -> list[int]:
         statuses.add(409)
     if endpoint.streams:
         statuses.add(416)
+    if endpoint.path.endswith("/text"):
+        statuses |= {413, 415}
     if endpoint.method != "GET":
         statuses.add(412)
     if endpoint.method != "GET" and endpoint.surface is not None:

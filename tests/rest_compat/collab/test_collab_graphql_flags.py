@@ -17,6 +17,7 @@ FLAGS = {
     "collabFiles": {"list_files", "search_files"},
     "collabFile": {"get_file_metadata"},
     "collabFileLink": {"download_file"},
+    "collabFileText": {"download_file"},
     "collabFilePermissions": {"get_file_metadata"},
     "collabDrives": {"list_files"},
     "collabDrive": {"list_files"},

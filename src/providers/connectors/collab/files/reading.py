@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
+from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime, timedelta
 
 import msgspec
@@ -19,7 +20,7 @@ from providers.connectors.collab.connection_context import (
 from providers.connectors.collab.files.sites_and_libraries import SiteReader
 from providers.connectors.collab.paging import ODataPage
 from providers.failures import Broken, Missing, Refused
-from providers.ports.collab import FolderPath, NotDownloadable, Page
+from providers.ports.collab import ContentStream, FolderPath, NotDownloadable, Page
 from providers.records import collab as records
 from providers.records.collab import UNKNOWN, Unknown
 
@@ -197,6 +198,10 @@ class FileReader:
             url = await self._content_address(key)
         expires = datetime.now(UTC) + DOWNLOAD_URL_LIFETIME if url is not None else None
         return records.FileLink(file=file, download_url=url, expires_at=expires)
+
+    def open(self, url: str) -> AbstractAsyncContextManager[ContentStream]:
+        """Request a file's bytes from the address that a link has."""
+        return self._context.upstream.open_stream("GET", url)
 
     async def _content_address(self, key: ItemKey) -> str:
         """
