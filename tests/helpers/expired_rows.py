@@ -1,10 +1,10 @@
 """Expired rows of every kind that the gateway deletes, any number of them, on both databases."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import text
+from sqlalchemy import Row, text
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlmodel import SQLModel, col
 
@@ -126,17 +126,41 @@ SELECT {random16}, 1, 'event-' || n FROM {series}""",
 
 async def fill_owners(database: Database) -> None:
     """Store the operator, the token, the connection and the calendar that the rows refer to."""
-    await _run(database, _OWNERS, rows=1, at="0", chain="")
+    await run_script(database, _OWNERS, rows=1)
 
 
 async def fill(database: Database, kind: ExpiredKind, rows: int) -> None:
     """Store *rows* expired rows and perhaps a new one; without the time limit of statements."""
-    await _run(database, kind.fill, rows=rows, at=f"{OLD} + n", chain="2001")
+    await run_script(database, kind.fill, rows=rows, at=f"{OLD} + n", chain="2001")
     if kind.newest:
-        await _run(database, kind.newest, rows=1, at=str(now_ms()), chain=str(now_ms()))
+        await run_script(database, kind.newest, rows=1, at=str(now_ms()), chain=str(now_ms()))
 
 
-async def _run(database: Database, script: str, *, rows: int, at: str, chain: str) -> None:
+async def sizes_of(database: Database, table: type[SQLModel]) -> tuple[int, int]:
+    """Return the bytes of a table and of its indexes; of the SQLite file, and 0."""
+    if database.path is not None:
+        await execute(database.url, "PRAGMA wal_checkpoint(TRUNCATE)")
+        return database.path.stat().st_size, 0
+    name = table.__tablename__
+    sizes = f"SELECT pg_table_size('{name}'), pg_indexes_size('{name}')"
+    of_table, of_indexes = (await execute(database.url, sizes))[0]
+    return of_table, of_indexes
+
+
+async def execute(url: str, *statements: str) -> Sequence[Row[Any]]:
+    """Run statements, each by itself and without a time limit; return the rows of the last one."""
+    engine = create_async_engine(url, isolation_level="AUTOCOMMIT")
+    async with engine.connect() as connection:
+        results = [await connection.execute(text(statement)) for statement in statements]
+        rows = results[-1].all() if results[-1].returns_rows else []
+    await engine.dispose()
+    return rows
+
+
+async def run_script(
+    database: Database, script: str, *, rows: int, at: str = "0", chain: str = ""
+) -> None:
+    """Run the statements of *script*, whose words in braces are those of the database."""
     words = {
         "blob32": "decode(repeat('00', 32), 'hex')",
         "blob192": "decode(repeat('00', 192), 'hex')",

@@ -13,10 +13,9 @@ import expired_rows
 import httpx
 import pytest
 from database_servers import postgres_server
-from expired_rows import KINDS
+from expired_rows import KINDS, execute, sizes_of
 from gateway_processes import tell
-from sqlalchemy import event, func, text
-from sqlalchemy.ext.asyncio import create_async_engine
+from sqlalchemy import event, func
 from sqlmodel import select
 from time_bounds import time_bound
 
@@ -29,9 +28,13 @@ ROWS = int(os.environ.get("DELETED_ROWS", "10000"))
 REQUESTS = 50  # a second
 MOST_STATEMENT_SECONDS = 1.0
 MOST_SECONDS = 600 * max(ROWS, 100_000) / 1_000_000  # ten minutes for a million
-# Of a table that is filled for the third time, over the second: indexes use the pages that a vacuum
-# has emptied after the next one.
-GROWTH = 1.1
+# PostgreSQL leaves so many dead rows before it vacuums, of which the room is not free.
+DEAD_ROWS = 1000 / ROWS  # docs/adr/0036
+# Of a table, or an SQLite file, that is filled for the third time, over the second.
+GROWTH = 1.1 + DEAD_ROWS
+# Of its indexes over the first fill: PostgreSQL uses pages that a vacuum has emptied only after the
+# next vacuum, so that the pages of one fill are empty beside those of the next.
+INDEX_GROWTH = 2.2 + DEAD_ROWS
 ADMIN = {"authorization": "Bearer an-admin-token-of-tests"}
 
 
@@ -47,9 +50,9 @@ async def gateway(request, tmp_path):
     url = f"sqlite+aiosqlite:///{tmp_path / 'gateway.db'}"
     if request.param == "postgresql":
         url = request.getfixturevalue("postgres_url")
-        await _execute(url, "DROP SCHEMA public CASCADE", "CREATE SCHEMA public")
+        await execute(url, "DROP SCHEMA public CASCADE", "CREATE SCHEMA public")
         # So that the test need not wait for a minute.
-        await _execute(url, "ALTER SYSTEM SET autovacuum_naptime = '1s'", "SELECT pg_reload_conf()")
+        await execute(url, "ALTER SYSTEM SET autovacuum_naptime = '1s'", "SELECT pg_reload_conf()")
     settings = Settings(
         _env_file=None,
         data_dir=tmp_path,
@@ -60,15 +63,6 @@ async def gateway(request, tmp_path):
     )
     async with assemble(settings).running() as running:
         yield running
-
-
-async def _execute(url, *statements):
-    engine = create_async_engine(url, isolation_level="AUTOCOMMIT")
-    async with engine.connect() as connection:
-        results = [await connection.execute(text(statement)) for statement in statements]
-        rows = results[-1].all() if results[-1].returns_rows else []
-    await engine.dispose()
-    return rows
 
 
 @asynccontextmanager
@@ -115,20 +109,11 @@ def statement_seconds(database):
     return seconds
 
 
-async def size_of(database, table):
-    """Return the bytes of a table with its indexes, or of the SQLite file."""
-    if database.path is not None:
-        await _execute(database.url, "PRAGMA wal_checkpoint(TRUNCATE)")
-        return database.path.stat().st_size
-    rows = await _execute(database.url, f"SELECT pg_total_relation_size('{table.__tablename__}')")
-    return rows[0][0]
-
-
 async def vacuums_of(database, table):
     """Return how often PostgreSQL vacuumed *table* itself, and its dead rows; zeros on SQLite."""
     if database.path is not None:
         return 0, 0
-    rows = await _execute(
+    rows = await execute(
         database.url,
         "SELECT autovacuum_count, n_dead_tup FROM pg_stat_user_tables "
         f"WHERE relname = '{table.__tablename__}'",
@@ -153,7 +138,7 @@ async def test_expired_rows_go_beside_requests(gateway, name):
     kind, database = KINDS[name], gateway.services.database
     await expired_rows.fill_owners(database)
     await expired_rows.fill(database, kind, ROWS)
-    full = await size_of(database, kind.table)
+    sizes = [await sizes_of(database, kind.table)]
     statements = statement_seconds(database)
 
     vacuums, _ = await vacuums_of(database, kind.table)
@@ -164,14 +149,14 @@ async def test_expired_rows_go_beside_requests(gateway, name):
 
     async with database.reading() as session:
         left = (await session.exec(select(func.count()).select_from(kind.table))).one()
-    sizes = [full, await size_of(database, kind.table)]
+    sizes.append(await sizes_of(database, kind.table))
     for refill in range(2):
         if refill:
             vacuums, _ = await vacuums_of(database, kind.table)
             await kind.sweep(database)
         await wait_for_autovacuum(database, kind.table, vacuums)
         await expired_rows.fill(database, kind._replace(newest=""), ROWS)
-        sizes.append(await size_of(database, kind.table))
+        sizes.append(await sizes_of(database, kind.table))
     p99 = sorted(seconds)[int(len(seconds) * 0.99)] if seconds else 0.0
     tell(
         kind=name,
@@ -181,13 +166,14 @@ async def test_expired_rows_go_beside_requests(gateway, name):
         longest_statement=round(max(statements), 3),
         requests=len(seconds),
         p99=round(p99, 3),
-        megabytes=[round(size / 1e6, 1) for size in sizes],  # full, swept, full, full
+        # Full, swept, full, full: of the table and of its indexes.
+        megabytes=[[round(size / 1e6, 1) for size in pair] for pair in sizes],
         load=os.getloadavg()[0],
     )
 
     assert left <= bool(kind.newest) + len(seconds) + 100  # rows of the requests themselves
     assert took <= time_bound(MOST_SECONDS)
     assert max(statements) <= time_bound(MOST_STATEMENT_SECONDS)
-    if database.path is None and sizes[-1] > sizes[-2] * GROWTH:
-        pytest.xfail("open: a third fill on PostgreSQL is up to twice as large as the first")
-    assert sizes[-1] <= sizes[-2] * GROWTH
+    (_, first_indexes), _, (second, _), (third, indexes) = sizes
+    assert third <= second * GROWTH
+    assert indexes <= first_indexes * INDEX_GROWTH
