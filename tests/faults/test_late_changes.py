@@ -3,9 +3,9 @@ A change of what a token may do holds at once in every process while the databas
 
 Two processes on a PostgreSQL and a Redis of their own, or on one SQLite file. Each round changes a
 token by one process, while callers use it at both. From the response to the change on, no request
-that begins is answered by what was allowed before. Meanwhile the connections to PostgreSQL are cut,
-held and ended, and the server is frozen and restarted; on SQLite the file is locked; and in both
-the processes stand still in turn.
+that begins is answered by what was allowed before. Meanwhile the connections to PostgreSQL are cut
+and held, and the server is frozen and restarted; on SQLite the file is locked; and in both the
+processes stand still in turn.
 
 `CHANGE_ROUNDS=500 ./run slow -s tests/faults/test_late_changes.py` is the long run.
 """
