@@ -112,6 +112,13 @@ const NO_TYPE = "a part without a valid type is an attachment (RFC 2045, 5.2: it
 const NAMED = "a text with a name is the body alone (docs/spec/email.md, parts: an attachment too)";
 const REPORT = "a delivery status is a text (RFC 3464, 2: it is for programs)";
 const NO_LINE = "a line that is no field, where the empty line is missing, is dropped (here it begins the text)";
+const UTF8 = "UTF-8 under another label is decoded by the label";
+const LINE_END = "the line end before a boundary belongs to the part (RFC 2046, 5.1.1: to the boundary)";
+const OTHER_TEXT = "a text of another type, such as text/text, is no body where there is no other";
+const FOLDED = "a tab at which a line is folded is a blank (RFC 5322, 2.2.3)";
+const NO_ID = "what is not in angle brackets is an identifier (RFC 5322, 3.6.4)";
+const FILE_TYPE = "a file without a type is application/octet-stream (RFC 2045, 5.2: text/plain)";
+const START = "the root of related parts is not the one that start names (RFC 2387, 3.2)";
 const SAMPLES = {
   "ad-comma": { mailboxes: NO_COMMA },
   "ad-comma-to": { mailboxes: NO_COMMA },
@@ -152,6 +159,36 @@ const SAMPLES = {
   msg_43: { body: REPORT },
   msg_44: { body: NAMED, files: NAMED },
   msg_47: { body: NO_LINE },
+  // Messages of CPython's test modules, by the beginning of their digest.
+  "test_contentmanager 7f1a19": { body: NO_TYPE, files: NO_TYPE },
+  "test_contentmanager f01461": { body: UTF8 },
+  "test_contentmanager bab0c3": { files: LINE_END },
+  "test_contentmanager 839c3c": { files: LINE_END },
+  "test_defect_handling 538773": { body: SPLIT_BOUNDARY },
+  "test_email cf5b9d": { subject: "the bytes of unknown-8bit are decoded by another charset than UTF-8" },
+  "test_email 8b5bc0": { body: UTF8 },
+  "test_email ff14b8": { subject: FOLDED },
+  "test_email 0a8587": { subject: FOLDED },
+  "test_email e872e4": { references: NO_ID },
+  "test_email 1269fc": { references: NO_ID },
+  "test_email d59f6e": { body: "a text/html with a boundary is a multipart (RFC 2046, 5.1.1)" },
+  "test_email b42422": { body: DIGEST, files: DIGEST },
+  "test_email 26d6c4": { body: UTF8 },
+  "test_email c3490e": { body: OTHER_TEXT },
+  "test_email c52286": { body: OTHER_TEXT },
+  "test_email 95a802": { body: UTF8 },
+  "test_generator 95a802": { body: UTF8 },
+  "test_generator 15dafc": { files: FILE_TYPE },
+  "test_generator 3c0b54": { files: FILE_TYPE },
+  "test_generator 2aa075": { files: FILE_TYPE },
+  "test_inversion 39554f": { date: "a date that is none is the time of reading" },
+  "test_message bc42ae": { mailboxes: "a name that is the address is none" },
+  "test_message 04f214": { files: LINE_END },
+  "test_message c6932d": { files: LINE_END },
+  "test_message e03d41": { files: LINE_END },
+  "test_message f1d49f": { files: LINE_END },
+  "test_message 6ea127": { files: LINE_END },
+  "test_message 08eb63": { body: START, files: START },
   msg_45: { files: "lines of texts end with LF (RFC 2046, 4.1.1: the canonical form has CRLF)" },
 };
 const CUT = /\n--[^\n]*$|(?:\n\r?\n|\n--[^\n]*\n|^)(?:(?:[!-9;-~]+[ \t]*:|[ \t])[^\n]*\n)*(?:[ \t][^\n]*|[!-9;-~]*(?::[^\n]*)?)$/;

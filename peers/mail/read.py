@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT / "src"))
 
 import structures
 from parts import digest
-from real_shaped import real_shaped
+from real_shaped import real_shaped, samples
 
 from providers.connectors.imap import mapping
 from providers.mail import addresses, original_message, reply_headers
@@ -40,7 +40,9 @@ def main() -> None:
 
 
 def messages() -> Iterator[Mapping[str, object]]:
-    """Yield the generated messages, and then mixtures of real ones."""
+    """Yield the real messages as they are, the generated ones, and then mixtures of real ones."""
+    for name, raw in samples():
+        yield {"raw": raw, "forms": {"all": [name, name, "as it is"]}}
     for number in range(GENERATED):
         yield structures.message(Random(f"{SEED}-{number}"))
     for number in range(REAL_SHAPED):

@@ -1,10 +1,13 @@
 """Mixtures of real messages: those of the test data of this project and of the interpreter."""
 
+import ast
 import re
 from collections.abc import Sequence
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from random import Random
+from textwrap import dedent
 
 import test.test_email
 
@@ -19,7 +22,30 @@ FOLDERS = (
 def samples() -> Sequence[tuple[str, bytes]]:
     """Return the names and bytes of the real messages."""
     found = [path for folder, pattern in FOLDERS for path in sorted(folder.glob(pattern))]
-    return [(path.stem, path.read_bytes()) for path in found]
+    modules = sorted(Path(test.test_email.__file__).parent.glob("test_*.py"))
+    return [
+        *((path.stem, path.read_bytes()) for path in found),
+        *(sample for module in modules for sample in _within(module)),
+    ]
+
+
+def _within(module: Path) -> Sequence[tuple[str, bytes]]:
+    """Return the messages among the texts of a test module, by module and digest."""
+    found = {}
+    for node in ast.walk(ast.parse(module.read_text("utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes):
+            value = node.value
+            text = value.decode("latin-1") if isinstance(value, bytes) else value
+            text = dedent(text).lstrip("\n")
+            if _MESSAGE.match(text):
+                encoding = "latin-1" if isinstance(value, bytes) else "utf-8"
+                raw = text.encode(encoding, "surrogateescape")
+                found[raw] = f"{module.stem} {sha256(raw).hexdigest()[:6]}", raw
+    return list(found.values())
+
+
+# A field, then more fields, and an empty line before a content.
+_MESSAGE = re.compile(r"[A-Za-z][A-Za-z-]{1,30}:[^\n]*\n(?:[^\n]+\n)*\r?\n.", re.DOTALL)
 
 
 def real_shaped(chance: Random) -> dict[str, object]:

@@ -110,6 +110,9 @@ REPORTED = {
     "cut base64": subject("=?utf-8?B?8J+Y?= =?utf-8?B?gCBoaQ==?=", "😀 hi"),
     "cut quoted": subject("=?UTF-8?Q?=F0=9F=98?= =?UTF-8?Q?=80_hi?=", "😀 hi"),
     "two charsets": subject("=?UTF-8?B?Zm9v?= =?iso-8859-1?Q?_b=E4r?=", "foo bär"),
+    "unknown-8bit": subject(
+        "=?unknown-8bit?q?coll=C3=A8gue?= =?unknown-8bit?q?_c=C3=A9l=C3=A8bre?=", "collègue célèbre"
+    ),
     "utf8": subject("=?utf8?Q?caf=C3=A9?=", "café"),
     "x-sjis": subject("=?x-sjis?B?+/yLtA==?=", "髙橋"),
     "ascii that is UTF-8": subject("=?us-ascii?Q?caf=C3=A9?=", "café"),

@@ -76,8 +76,9 @@ def _joined(contents: list[bytes], label: str) -> str | None:
     parts = contents if charsets.is_stateful(label) else [b"".join(contents)]
     try:
         return "".join(_with_mark(part, label) for part in parts)
-    except LookupError:
-        return None
+    except LookupError:  # `unknown-8bit` among them, of bytes that a program could not name
+        content = b"".join(contents)
+        return None if content.isascii() or not charsets.is_utf8(content) else content.decode()
 
 
 def _contents(run: list[re.Match[str]], *, is_cut: bool) -> Iterator[bytes]:

@@ -7,7 +7,7 @@ raw messages.
 
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import Generic, Protocol, Self, TypeVar
@@ -35,6 +35,7 @@ class MailPart(Protocol):
         has_content_id: Whether the body can refer to it.
         encoded_size: Bytes.
         children: Of a multipart; an attached message is a leaf.
+        root: Of multipart/related: the place of the child that the others belong to.
     """
 
     @property
@@ -49,6 +50,8 @@ class MailPart(Protocol):
     def encoded_size(self) -> int: ...
     @property
     def children(self) -> "Sequence[Self]": ...
+    @property
+    def root(self) -> int: ...
 
 
 PartT = TypeVar("PartT", bound=MailPart)
@@ -116,6 +119,13 @@ def arrange(root: PartT, *, most: int = sys.maxsize) -> Arrangement[PartT]:
     return Arrangement(shown, files)
 
 
+def root_of(start: str, content_ids: Iterable[str]) -> int:
+    """Return the place of the root among parts by their Content-IDs: RFC 2387, 3.2."""
+    identifiers = [identifier.strip(" \t<>") for identifier in content_ids]
+    root = start.strip(" \t<>")
+    return identifiers.index(root) if root and root in identifiers else 0
+
+
 def is_inline(part: MailPart) -> bool:
     """Return whether an attachment is shown within the body, such as a picture."""
     if part.disposition == "attachment":
@@ -153,7 +163,7 @@ def _read(part: PartT, left: Iterator[int], *, depth: int) -> _Branch[PartT]:
     children = [child for child, _ in zip(part.children, left)]  # noqa: B905 - as many as are left
     kind = part.media_type.partition("/")[2]
     branches = [
-        _in_related(child, left, is_root=index == 0, depth=depth)
+        _in_related(child, left, is_root=index == part.root, depth=depth)
         if kind == "related"
         else _read(child, left, depth=depth + 1)
         for index, child in enumerate(children)

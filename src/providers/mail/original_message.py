@@ -125,6 +125,13 @@ class _Part:
             self.children += [_Part(part, is_behind=True) for part in _parts_behind(message)]
 
     @property
+    def root(self) -> int:
+        if self.media_type != "multipart/related":
+            return 0
+        identifiers = [_header(child.message, "Content-ID") for child in self.children]
+        return message_parts.root_of(_parameter(self.message, "Content-Type", "start"), identifiers)
+
+    @property
     def encoded_size(self) -> int:
         payload = self.message.get_payload()
         return len(payload) if isinstance(payload, str) else 0

@@ -3,6 +3,7 @@
 import pytest
 import real_cases
 
+from providers.connectors.imap import body_structure
 from providers.mail import original_message
 
 ROWS = {
@@ -121,3 +122,21 @@ def test_parts_behind_the_end_of_a_multipart_are_read():
 
     assert email.body == "one\ntwo"
     assert [(file.name, file.content) for file in files] == [("a.gif", b"x"), ("b.gif", b"y")]
+
+
+def test_the_root_of_related_parts_is_the_one_that_is_named():
+    """RFC 2387, 3.2; a message of CPython's test_message.py."""
+    raw = (
+        b'Content-Type: multipart/related; boundary=b; type="text/html"; start="<body>"\r\n\r\n'
+        b"--b\r\nContent-Type: text/html\r\nContent-ID: <include>\r\n\r\nuseless\r\n"
+        b"--b\r\nContent-Type: text/html\r\nContent-ID: <body>\r\n\r\n<p>body</p>\r\n--b--"
+    )
+    email, (file,) = original_message.parse(raw, "IMAP")
+    leaf = [b"TEXT", b"HTML", None, b"<include>", None, b"7BIT", b"9", b"1"]
+    root = [b"TEXT", b"HTML", None, b"<body>", None, b"7BIT", b"9", b"1"]
+    related = [leaf, root, b"RELATED", [b"START", b"<body>"]]
+    arrangement = body_structure.parse(related).arrangement
+
+    assert (email.body.strip(), file.content) == ("<p>body</p>", b"useless")
+    assert [part.section for part in arrangement.texts] == ["2"]
+    assert [part.section for part in arrangement.files] == ["1"]

@@ -6,7 +6,7 @@ from itertools import islice
 
 from providers.imap.parsing import Value, number, text
 from providers.mail import addresses, parameters
-from providers.mail.message_parts import MAX_PARTS, Arrangement, arrange
+from providers.mail.message_parts import MAX_PARTS, Arrangement, arrange, root_of
 
 MAX_DEPTH = 100  # levels of them
 
@@ -25,6 +25,7 @@ class Part:
         disposition: In lower case; "" without one.
         has_content_id: Whether the body can refer to it.
         children: Of a multipart, in order; an attached message has none.
+        root: Of multipart/related: the place of the child that the others belong to.
     """
 
     section: str
@@ -36,6 +37,7 @@ class Part:
     disposition: str
     has_content_id: bool
     children: "tuple[Part, ...]" = ()
+    root: int = 0
 
     @property
     def encoded_size(self) -> int:
@@ -116,7 +118,7 @@ class _Reader:
             self.read(child, f"{prefix}{index}", depth=depth + 1)
             for index, child in enumerate(nodes, start=1)
         )
-        children = tuple([child for child in read if child is not None])
+        known = [pair for pair in zip(read, nodes, strict=True) if pair[0] is not None]
         subtype = text(node[len(nodes)]).lower() if len(node) > len(nodes) else ""
         return Part(
             section=section,
@@ -127,7 +129,8 @@ class _Reader:
             filename="",
             disposition="",
             has_content_id=False,
-            children=children,
+            children=tuple([child for child, _ in known if child is not None]),
+            root=_root(node, [child for _, child in known]) if subtype == "related" else 0,
         )
 
 
@@ -140,6 +143,18 @@ def _leading_lists(node: Sequence[Value]) -> Iterator[list[Value]]:
         if not isinstance(child, list):
             return
         yield child
+
+
+def _root(node: Sequence[Value], children: Sequence[list[Value]]) -> int:
+    """Return the place of the root of multipart/related among its children."""
+    place = sum(1 for _ in _leading_lists(node)) + 1  # of the parameters, behind the subtype
+    start = _parameters(node[place] if len(node) > place else None).get("start", "")
+    leaves = (len(child) > _SIZE and not isinstance(child[0], list) for child in children)
+    identifiers = [
+        text(child[_CONTENT_ID]) if is_leaf else ""
+        for child, is_leaf in zip(children, leaves, strict=True)
+    ]
+    return root_of(start, identifiers)
 
 
 def _leaf(node: Sequence[Value], section: str) -> Part:

@@ -83,6 +83,11 @@ class Part(GoogleStruct):
         """Return the parts in a container; an attached message is none."""
         return self.parts if self.media_type.startswith("multipart/") else ()
 
+    @property
+    def root(self) -> int:
+        """The first part: the root's headers, which name another, are not always asked for."""
+        return 0
+
     def is_truncated(self) -> bool:
         """Return whether a container came without its parts, because it lies too deep."""
         stack = [self]
