@@ -52,18 +52,18 @@ def mailbox(world):
 
 class Mailbox:
     def __init__(self, world, connection):
-        self._world, self._connection = world, connection
+        self._world, self.connection = world, connection
 
     async def list(self):
         """List by REST and by GraphQL; return the REST response and the GraphQL body."""
-        token = await self._world.token({"allowedConnectionIds": [self._connection]})
+        token = await self._world.token({"allowedConnectionIds": [self.connection]})
         async with self._world.client(token) as client:
             listed = await client.get(MESSAGES)
             body = {"query": "{ emails { emails { subject } } }"}
             return listed, (await client.post("/graphql", json=body)).json()
 
     async def status(self):
-        answer = await self._world.admin.get(f"/api/connections/{self._connection}")
+        answer = await self._world.admin.get(f"/api/connections/{self.connection}")
         return answer.json()["status"]
 
 
@@ -178,3 +178,39 @@ async def test_chats_are_no_mail(mailbox, stub):
 
     assert [email["subject"] for email in listed.json()["emails"]] == ["a5"], listed.text
     assert queried["data"]["emails"]["emails"] == [{"subject": "a5"}]
+
+
+@pytest.mark.parametrize("failure", [{"status": 503}, {"status": 416}, {"drop": True}])
+async def test_a_file_goes_on_behind_a_slice_that_was_taken(world, stub, mailbox, failure):
+    """OneDrive/onedrive-api-docs#64, of the attachments of a draft."""
+    size, piece = 5 * 1024 * 1024, 2 * 1024 * 1024
+    box = await mailbox("PROVIDER_B")
+    token = await world.token(
+        {"allowedConnectionIds": [box.connection], "allowedEmailOperations": ["all"]}
+    )
+    slices = {"method": "PUT", "match": "/up/1", "times": 1}
+    stub.play(
+        {"method": "POST", "match": "createUploadSession", "body": {"uploadUrl": "{stub}/up/1"}},
+        {**slices, "body": {"nextExpectedRanges": [str(piece)]}},
+        {**slices, **failure},
+        {**slices, "status": 201},
+        {"match": "/up/1", "body": {"nextExpectedRanges": [f"{2 * piece}-"]}},
+        {"method": "POST", "match": "/send$", "status": 202},
+        {"method": "POST", "match": "/messages$", "status": 201, "body": {"id": "draft"}},
+        {"match": "/messages/draft", "body": {"id": "draft", "isDraft": True}},
+    )
+    async with world.client(token) as client:
+        uploaded = await client.post(
+            "/api/access/email/attachments?fileName=a.bin", content=bytes(size)
+        )
+        message = {
+            "to": [{"email": "ann@x.example"}],
+            "subject": "s",
+            "body": "b",
+            "attachments": [{"handle": uploaded.json()["handle"]}],
+        }
+        sent = await client.post(f"{MESSAGES}/send", json=message)
+
+    assert sent.status_code == 200, (sent.text, [call[:2] for call in stub.calls])
+    sizes = [len(content) for method, _, content in stub.calls if method == "PUT"]
+    assert sizes == [piece, piece, size - 2 * piece]

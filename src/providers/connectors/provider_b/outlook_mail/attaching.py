@@ -8,7 +8,7 @@ from base64 import b64encode
 
 from providers.connectors.provider_b.account_cache import MESSAGES, PREFER
 from providers.connectors.provider_b.outlook_mail.response_types import UploadSession
-from providers.failures import Broken, Missing, NeedsReauth, TimedOut, Unreachable
+from providers.failures import Broken, Missing, NeedsReauth, Refused, TimedOut, Unreachable
 from providers.http.client import Response, Upstream
 from providers.ports.mail import OutgoingFile, StoredContent
 
@@ -82,7 +82,7 @@ class _Session:
         """Send a slice, and once more the part of it that Graph says is missing."""
         try:
             return await self._send_piece(piece, start)
-        except (Unreachable, TimedOut, Broken):
+        except (Unreachable, TimedOut, Broken, Refused):
             state = await self._send("GET")
             expected, end = state.decode(UploadSession).next_offset, start + len(piece)
             if expected == end < self._size:  # it was taken although the answer is a failure
