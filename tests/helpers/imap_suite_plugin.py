@@ -116,7 +116,7 @@ def _opened(original):
                     login = {"credentials": _login(users[mailbox])}
                     changed = await world.admin.patch(path, json=login)
                     assert changed.status_code == 200, changed.text
-            logins = world.gateway.services.accounts._mailboxes_on_servers._logins
+            logins = world.gateway.services.accounts._ports._logins
             ids = {
                 mailbox: MessageIds((await logins.read(world.connections[provider])).id_key)
                 for provider, mailbox in worlds.MAILBOXES.items()

@@ -192,7 +192,7 @@ async def test_the_mail_of_strangers_is_read_alike(world, connect, mailbox, dove
         locations = await delivered(mailbox)
     assert locations.keys() == CORPUS.keys()
     connection = (await connect()).json()["id"]
-    logins = world.gateway.services.accounts._mailboxes_on_servers._logins
+    logins = world.gateway.services.accounts._ports._logins
     native = MessageIds((await logins.read(connection)).id_key)
 
     different = {}
