@@ -58,6 +58,7 @@ class Notes:
     applied_limit: int | None = None
     etag: str | None = None
     effect: None = None
+    stops_before_write: bool = False
     held: bool = False
     kept_result: bytes = b""
     visibility: bytes = b"all"

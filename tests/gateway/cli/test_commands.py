@@ -13,7 +13,7 @@ import pytest
 from gateway.cli.main import _GROUPS
 
 # What prints no data, and runs until it is stopped.
-SILENT = {"serve", "sandbox"}
+SILENT = {"serve", "sandbox", "agents"}
 
 
 def leaves(command):
