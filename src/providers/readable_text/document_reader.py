@@ -40,7 +40,7 @@ class Output:
         text = text.strip()
         if not text:
             return
-        sys.stdout.buffer.write(f"{text[: self._left]}\n".encode("utf-8", "replace"))
+        sys.stdout.buffer.write(f"{text[: self._left - 1]}\n".encode("utf-8", "replace"))
         self._left -= len(text) + 1
         if self._left <= 0:
             end(CUT)
