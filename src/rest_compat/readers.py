@@ -83,7 +83,6 @@ class JsonBody(msgspec.Struct, frozen=True):
         """Do nothing: the whole body was read."""
 
     def value(self) -> Any:
-        """Parse the body and check it against the variable's type; see `Body`."""
         return coerce_input(parse(self.fingerprint), self.variable.type)
 
 
@@ -93,7 +92,6 @@ class JsonReader(msgspec.Struct, frozen=True):
     limit: int
 
     async def receive(self, request: RestRequest, variable: Variable) -> JsonBody:
-        """Receive the body; see `BodyReader`."""
         declared = request.header("content-length")
         body = await read_body(request.receive, declared=declared, limit=self.limit)
         return JsonBody(body, variable)

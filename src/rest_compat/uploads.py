@@ -59,12 +59,10 @@ class StreamedBody:
         return self._digest.digest() if self._digest is not None and self._ended else b""
 
     async def drain(self) -> None:
-        """Read the rest; see `rest_compat.readers.Body`."""
         async for _ in self.chunks():
             pass
 
     def value(self) -> Any:
-        """Return the stream itself; see `rest_compat.readers.Body`."""
         return self
 
     async def chunks(self) -> AsyncIterator[bytes]:

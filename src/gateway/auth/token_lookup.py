@@ -84,7 +84,6 @@ class SqliteRowReader:
         self._cache = BoundedMap[Row, Sequence[Row]](_CACHED_RESULTS)
 
     async def rows(self, query: str, values: Mapping[str, object]) -> Sequence[Row]:
-        """Return the rows of *query*, cached until the next commit; see `RowReader`."""
         key = (query, *values.values())
         try:
             connection = self._connection or self._open()

@@ -57,7 +57,6 @@ class _Grouped(TyperGroup):
         windows_expand_args: bool = True,
         **extra: Any,
     ) -> Any:
-        """Run; see `typer.core.TyperGroup.main`."""
         try:
             status = super().main(
                 args, prog_name, complete_var, False, windows_expand_args, **extra

@@ -86,16 +86,13 @@ class StoredDocuments:
         return rows[0][0] if rows else None
 
     async def text_of(self, digest: str) -> str | None:
-        """Return the text of a document; see `graph.request_execution.SavedTexts`."""
         documents = (await self.list()).by_digest.get(digest)
         return None if documents is None else await self.text(documents[0])
 
     async def names_of(self, digest: str) -> Sequence[str]:
-        """Return the names of the documents that have one text; see `SavedTexts`."""
         return [document.name for document in (await self.list()).by_digest.get(digest, ())]
 
     async def prepare(self, document: SavedDocument) -> tuple[str, SavedOperation]:
-        """Return the text of *document*, and its operation; see `SavedDocuments`."""
         text = await self.text(document)
         if text is None:
             raise problem(Code.NOT_FOUND, NOTHING, status=404)

@@ -144,7 +144,6 @@ class RequestEntry:
             raise _problem(refusal, surface, context.request_id) from refusal
 
     def check_document(self, admitted: ports.AdmittedRequest, names: Sequence[str]) -> None:
-        """Check the token's limit to saved documents; see `rest_compat.ports.RequestEntry`."""
         context: Context = admitted.context
         try:
             context.check_document(names)

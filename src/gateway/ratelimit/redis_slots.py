@@ -87,7 +87,6 @@ class RedisSlots:
         self._tasks = set[asyncio.Task[Any]]()
 
     def open(self, account: object, origin: str, slots: int) -> AccountSlots:
-        """Return the slots of *account* at *origin*; see `providers.http.slots.SharedSlots`."""
         # A digest, because the account is an address.
         key = hashlib.sha256(f"{account!r}\n{origin}".encode()).hexdigest()[:32]
         opened = _SharedAccountSlots(self, key, slots)
@@ -173,7 +172,6 @@ class _SharedAccountSlots:
         self._released = asyncio.Event()
 
     async def acquire(self, weight: int) -> Release:
-        """Take slots; see `providers.http.slots.AccountSlots`."""
         weight = min(weight, self.slots)
         async with self._turn:
             name = self._store.new_name()

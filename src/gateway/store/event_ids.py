@@ -39,7 +39,6 @@ class EventIds:
         self._events = BoundedMap[bytes, None](MAX_CACHED_EVENTS)
 
     async def calendar_ids(self, keys: Collection[CalendarKey]) -> Mapping[CalendarKey, int]:
-        """Return the id of each calendar; see `PublicIdStore.calendar_ids`."""
         ids = {key: self._calendars[key] for key in keys if key in self._calendars}
         uncached = [key for key in keys if key not in ids]
         if uncached:
@@ -52,7 +51,6 @@ class EventIds:
         return ids
 
     async def calendars(self, calendar_ids: Collection[int]) -> Mapping[int, CalendarKey]:
-        """Return the key of each calendar; see `PublicIdStore.calendars`."""
         keys: dict[int, CalendarKey] = {}
         async with self._reading() as session:
             for batch in _batches(list(calendar_ids)):
@@ -62,7 +60,6 @@ class EventIds:
         return keys
 
     async def store_events(self, events: Mapping[str, EventKey]) -> None:
-        """Store the keys of events; see `PublicIdStore.store_events`."""
         new = {
             uuid: key
             for event_id, key in events.items()
@@ -77,7 +74,6 @@ class EventIds:
                 self._events[uuid] = None
 
     async def event(self, event_id: str) -> EventKey | None:
-        """Return the key of an event; see `PublicIdStore.event`."""
         async with self._reading() as session:
             result = await session.exec(
                 select(EventRow, CalendarRow)

@@ -52,13 +52,11 @@ class UploadStore:
         self._now = clock or database.clock.now
 
     def of(self, token_id: int) -> "TokenUploads":
-        """Return the files of one token; see `graph.attachment_uploads.UploadsOfToken`."""
         return TokenUploads(self, token_id)
 
     async def store(
         self, token_id: int, name: str, media_type: str, chunks: AsyncIterator[bytes]
     ) -> UploadedFile:
-        """Store a file; see `graph.attachment_uploads.UploadsOfToken.store`."""
         upload: int | None = None
         try:
             upload = await self._begin(token_id, name, media_type)
@@ -86,7 +84,6 @@ class UploadStore:
             raise Overloaded from failure
 
     async def find(self, token_id: int, handle: str) -> UploadedFile | None:
-        """Return a file; see `graph.attachment_uploads.UploadsOfToken.find`."""
         try:
             row = await self._find(token_id, handle)
         except StorageUnavailable as failure:
@@ -99,7 +96,6 @@ class UploadStore:
             return None
 
     async def delete(self, token_id: int, handle: str) -> bool:
-        """Delete a file; see `graph.attachment_uploads.UploadsOfToken.delete`."""
         try:
             return await self._delete_by_handle(token_id, handle)
         except StorageUnavailable as failure:
@@ -247,7 +243,6 @@ class TokenUploads(msgspec.Struct, frozen=True):
     token_id: int
 
     async def store(self, name: str, media_type: str, chunks: AsyncIterator[bytes]) -> UploadedFile:
-        """Store a file; see `graph.attachment_uploads.UploadsOfToken.store`."""
         return await self.uploads.store(self.token_id, name, media_type, chunks)
 
     async def require_room(self, size: int) -> None:
@@ -255,11 +250,9 @@ class TokenUploads(msgspec.Struct, frozen=True):
         await self.uploads.require_room(self.token_id, size)
 
     async def find(self, handle: str) -> UploadedFile | None:
-        """Return a file; see `graph.attachment_uploads.UploadsOfToken.find`."""
         return await self.uploads.find(self.token_id, handle)
 
     async def delete(self, handle: str) -> bool:
-        """Delete a file; see `graph.attachment_uploads.UploadsOfToken.delete`."""
         return await self.uploads.delete(self.token_id, handle)
 
 

@@ -75,7 +75,6 @@ class HttpxTransport:
         self._transport = transport
 
     async def send(self, request: Request) -> "_HttpxResponse":
-        """Send *request*; see `Transport`."""
         sent = httpx.Request(
             request.method,
             request.url,

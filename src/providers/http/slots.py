@@ -43,7 +43,6 @@ class Slots:
         self._waiters: deque[tuple[int, asyncio.Future[None]]] = deque()
 
     async def acquire(self, weight: int) -> Release:
-        """Take slots; see `AccountSlots.acquire`."""
         weight = min(weight, self._count)
         if not self._waiters and self._free >= weight:
             self._free -= weight

@@ -106,7 +106,6 @@ class PooledTransport(httpx.AsyncBaseTransport):
         return httpx.Response(exchange.status, headers=exchange.headers, stream=_Body(exchange))
 
     async def send(self, request: Request) -> Exchange:
-        """Send *request*; see `providers.http.messages.Transport`."""
         request.sent = False
         timeouts = request.timeouts
         pool = self._pools.get((request.origin, request.public)) or self._open_pool(request)

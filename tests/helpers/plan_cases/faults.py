@@ -15,7 +15,6 @@ from graph import coordinates
 from graph.execution.plan import (
     executor,
     inputs,
-    leaves,
     planning,
     record_checks,
     selections,
@@ -94,24 +93,24 @@ def resolver_taken_for_an_attribute(patch):
 
 
 def int_range_unchecked(patch):
-    patch.setattr(leaves, "_SCALARS", leaves._SCALARS | {"Int": int})
+    patch.setattr(selections, "_SCALARS", selections._SCALARS | {"Int": int})
 
 
 def large_numbers_rounded(patch):
-    patch.setattr(leaves, "_SCALARS", leaves._SCALARS | {"Float": float})
+    patch.setattr(selections, "_SCALARS", selections._SCALARS | {"Float": float})
 
 
 def enum_unchecked(patch):
-    original = leaves.exact_type
+    original = selections._exact_type
 
     def unchecked(type_):
         return str if hasattr(type_, "values") else original(type_)
 
-    patch.setattr(selections, "exact_type", unchecked)
+    patch.setattr(selections, "_exact_type", unchecked)
 
 
 def text_unchecked(patch):
-    patch.setattr(leaves, "_SCALARS", leaves._SCALARS | {"String": Any})
+    patch.setattr(selections, "_SCALARS", selections._SCALARS | {"String": Any})
 
 
 def merged_fields_lost(patch):

@@ -2,7 +2,6 @@
 Compiled operations: work that is the same for every value of a document, done once.
 
     inputs         variables and arguments, coerced as far as possible ahead
-    leaves         scalars and enums with a type that checks and writes them exactly
     shapes         a selection of plain fields as one type: from record to JSON in two C calls
     whole_records  records that are their selection already, and are not copied into its type
     record_checks  checks that such a type cannot make: time zones, and the number of objects

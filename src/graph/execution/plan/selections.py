@@ -8,20 +8,23 @@ Splits selections into attributes that are read in one step and fields that are 
 A hidden field is a constant null in the first two; the selection below it is ignored.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from datetime import datetime
 from operator import attrgetter
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Annotated, Any, Literal
 
 import graphql
 import msgspec
+from graphql import GRAPHQL_MAX_INT, GRAPHQL_MIN_INT, GraphQLEnumType, GraphQLNamedType
 from graphql.execution.collect_fields import FieldDetailsList, GroupedFieldSet
+from msgspec import Meta
 
 from graph.coordinates import plain_attribute
 from graph.execution.plan import whole_records
-from graph.execution.plan.leaves import exact_type, is_datetime
 from graph.execution.plan.record_checks import CheckedAttribute
 from graph.execution.plan.shapes import Member, depth, shape, wrapped
-from providers.records.base import SPARE_NULLS, Mark
+from providers.records.base import SPARE_NULLS, Long, Mark
 
 Collect = Callable[[graphql.GraphQLObjectType, FieldDetailsList], GroupedFieldSet]
 
@@ -142,10 +145,10 @@ class SelectionSplitter(msgspec.Struct, frozen=True):
     ) -> Member | None:
         """Return the member of a plain attribute; None when the selection below is not pure."""
         named = graphql.get_named_type(defined.type)
-        zone = attrgetter(f"{attribute}.tzinfo") if is_datetime(named) else None
+        zone = attrgetter(f"{attribute}.tzinfo") if _is_datetime(named) else None
         checked = CheckedAttribute(attrgetter(attribute), lists=depth(defined.type), zone=zone)
         if not graphql.is_object_type(named):
-            type_ = exact_type(named)
+            type_ = _exact_type(named)
             return type_ and Member(key, attribute, wrapped(defined.type, type_), attribute=checked)
         below = self.split(named, details)
         if not below.pure:
@@ -158,3 +161,37 @@ class SelectionSplitter(msgspec.Struct, frozen=True):
             attribute=checked,
             passing=wrapped(defined.type, below.mark or below.passing),
         )
+
+
+# Whole numbers below it are exact as floats; larger ones may be rounded without an error of the
+# conversion. Infinity and NaN are not below it either.
+_EXACT = 2**53
+
+# A value of this type is written to JSON as GraphQL would write it. Other values that the scalar
+# accepts (an int for a String) are left to graphql-core.
+_SCALARS: Mapping[str, Any] = MappingProxyType(
+    {
+        "String": str,
+        "ID": str,
+        "Boolean": bool,
+        "Int": Annotated[int, Meta(ge=GRAPHQL_MIN_INT, le=GRAPHQL_MAX_INT)],
+        "Float": Annotated[float, Meta(gt=-_EXACT, lt=_EXACT)],
+        "Long": Long,
+        "DateTime": Annotated[datetime, Meta(tz=True)],
+        "JSON": dict[str, Any] | list[Any] | str | bool | int | float,
+    }
+)
+
+
+def _exact_type(type_: GraphQLNamedType) -> Any | None:
+    """Return the Python type of exact values of a scalar or enum; None when there is none."""
+    if isinstance(type_, GraphQLEnumType):
+        names = tuple(type_.values)
+        are_names = all(value.value == name for name, value in type_.values.items())
+        return Literal[names] if are_names else None
+    return _SCALARS.get(type_.name)
+
+
+def _is_datetime(type_: GraphQLNamedType) -> bool:
+    """Return whether the values are times, whose zone no type can check."""
+    return type_.name == "DateTime"

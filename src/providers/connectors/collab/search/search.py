@@ -37,7 +37,6 @@ class IndexSearch:
         self._sites = sites
 
     async def search(self, query: SearchQuery) -> SearchPage:
-        """Search; see `CollabConnection.search`."""
         keyword_query.parse(query.text)
         text = query.text
         if query.site is not None:
