@@ -15,5 +15,6 @@ Modules, in reading order:
     confirmation  writes that are shown before they run
     answers       results as fenced text of bounded size
     refusals      refusals that say what the caller can do
+    graph_tools   the schema of a token by topic, and read-only documents
     ports         protocols of the services that this package calls
 """

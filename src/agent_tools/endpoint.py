@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import orjson
 from starlette.types import Receive, Scope, Send
 
-from agent_tools import answers, confirmation, refusals, wire
+from agent_tools import answers, confirmation, graph_tools, refusals, wire
 from agent_tools.answers import Answer
 from agent_tools.calls import CallResponder, call_request, endpoint_of
 from agent_tools.choice import Choice, choice_of, choose
@@ -177,6 +177,8 @@ class AgentEndpoint:
 
     async def _definitions(self, token: Token) -> list[Mapping[str, Any]]:
         definitions = [tool.definition for tool in self._toolbox(token).values()]
+        if self._has_graph(token):
+            definitions += graph_tools.DEFINITIONS.values()
         definitions += map(saved_definition, (await self._agents.saved(token))[:MAX_SAVED])
         return [dict(definition) for definition in definitions]
 
@@ -199,6 +201,8 @@ class AgentEndpoint:
         if not isinstance(name, str) or not isinstance(sent, dict):
             await self._charge(request)
             raise wire.WireError(wire.INVALID_PARAMS, "params need a name, and arguments.")
+        if name in graph_tools.DEFINITIONS and self._has_graph(token):
+            return self._shown(await self._call_graph(request, name, sent, token))
         chosen = await self._choose(name, sent, token)
         if chosen is None:
             await self._charge(request)
@@ -282,6 +286,21 @@ class AgentEndpoint:
         else:
             self._responders.move_to_end(key)
         return responder
+
+    def _has_graph(self, token: Token) -> bool:
+        return token.facts.graph and not token.facts.limits_documents
+
+    async def _call_graph(
+        self, request: RestRequest, name: str, sent: Mapping[str, Any], token: Token
+    ) -> Answer:
+        if name == graph_tools.SCHEMA:
+            await self._charge(request)
+            return graph_tools.describe(token.shape, sent.get("topic"))
+        body = graph_tools.read_only(sent)
+        if isinstance(body, Answer):
+            await self._charge(request)
+            return body
+        return graph_tools.answer_of(await self._agents.query(request.scope, body))
 
     def _unknown(self, name: str, token: Token) -> Answer:
         tool, known = _ROWS.get(name), list(self._toolbox(token))

@@ -21,6 +21,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         drafts: Whether mail is left as a draft for a person to send.
         confirms: Whether every write needs the digest of its effect.
+        graph: Whether the token has the tools of the graph.
         limits_documents: Whether the token runs saved documents only.
         limits_recipients: Whether the token may not write to everyone.
         boards: The only boards that it may see; None: any.
@@ -29,6 +30,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 
     drafts: bool = False
     confirms: bool = False
+    graph: bool = False
     limits_documents: bool = False
     limits_recipients: bool = False
     boards: tuple[str, ...] | None = None
@@ -93,6 +95,9 @@ class Agents(Protocol):
 
     async def saved(self, token: Any) -> Sequence[SavedTool]:
         """Return the saved documents that *token*, of `authenticate`, can run, oldest first."""
+
+    async def query(self, scope: Scope, body: bytes) -> bytes:
+        """Run *body*, a request of `POST /graphql`; return the response to it."""
 
     def seal(self, payload: bytes) -> str:
         """Seal *payload* as text that only this deployment opens."""

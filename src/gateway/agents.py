@@ -19,12 +19,14 @@ from gateway.secrets.keyring import Keyring
 from gateway.services import Services
 from gateway.version import API_VERSION
 from graph import errors
+from graph.context import Context
 from graph.documents.operations import Graph
 from graph.documents.saved_operation import SavedOperation
+from graph.request_execution import respond
 from graph.shape import masked_by, shape_of
 from policy.caller import Caller
 from policy.refusals import InvalidInput, Refusal
-from policy.vocabulary import Surface
+from policy.vocabulary import AgentTools, Surface
 from providers.bounded_map import BoundedMap
 from rest_compat.endpoint import Responder
 from rest_compat.ports import Problem
@@ -76,6 +78,7 @@ class AgentToken(msgspec.Struct, frozen=True, dict=True):
         return Facts(
             drafts=self.caller.holds_mail,
             confirms=self.caller.shows_effects_first,
+            graph=grant.agent_tools is AgentTools.GRAPH,
             limits_documents=grant.documents is not None,
             limits_recipients=grant.recipients is not None,
             boards=None if boards is None else tuple(board.board_id for board in boards),
@@ -160,6 +163,24 @@ class AgentServices:
                 is_usable = checks.outside(shape, operation) is None
                 self._fits[key] = operation if is_usable else None
         return self._fits[key]
+
+    async def query(self, scope: Scope, body: bytes) -> bytes:
+        context: Context | None = None
+
+        async def admit(costs: Mapping[str, int]) -> Context:
+            nonlocal context
+            caller = await self._entry.authenticate(scope, costs)
+            context = await self._entry.charge_caller(scope, caller, costs)
+            return context
+
+        status, request_id = 500, self._entry.request_id(scope)
+        try:
+            reply = await respond(self._graph, body, admit=admit, request_id=request_id)
+            status = reply.status
+        finally:
+            if context is not None:
+                self._entry.recorder.record_graphql(context, status)
+        return reply.body
 
     def seal(self, payload: bytes) -> str:
         return self._keyring.seal(payload, context=_CONTEXT)

@@ -16,6 +16,7 @@ from policy.documents import DocumentRules, stored_form
 from policy.grants import BoardScope, Grant, TokenQuota
 from policy.recipients import EVERYBODY, RecipientRules
 from policy.vocabulary import (
+    AgentTools,
     CalendarAccessLevel,
     MaskMode,
     RuleAction,
@@ -298,6 +299,7 @@ SETTINGS: Mapping[str, SettingAlgebra] = MappingProxyType(
         "recipients": SettingAlgebra("recipientRules", _recipients, _common_rules),
         "send_mode": _mode("sendMode", SendMode.DRAFT),
         "write_mode": _mode("writes", WriteMode.EFFECT),
+        "agent_tools": _mode("agentTools", AgentTools.TOOLS),
         "mask_mode": _mode("maskMode", MaskMode.STRICT),
         "strict_parameters": SettingAlgebra("strictParameters", _never, _own),
         "quota": SettingAlgebra("quota", _quota, _own),

@@ -80,6 +80,7 @@ class Grant:
     recipients: RecipientRules | None
     send_mode: vocabulary.SendMode
     write_mode: vocabulary.WriteMode
+    agent_tools: vocabulary.AgentTools
     mask_mode: vocabulary.MaskMode
     strict_parameters: bool
     quota: TokenQuota
@@ -132,6 +133,7 @@ class Grant:
             recipients=_recipients(value["recipientRules"]),
             send_mode=vocabulary.SendMode(str(value["sendMode"])),
             write_mode=vocabulary.WriteMode(str(value["writes"])),
+            agent_tools=vocabulary.AgentTools(str(value["agentTools"])),
             mask_mode=vocabulary.MaskMode(str(value["maskMode"])),
             strict_parameters=value["strictParameters"] is True,
             quota=_quota(value["quota"]),
@@ -253,6 +255,7 @@ _CLOSED: Mapping[str, object] = MappingProxyType(
         "recipientRules": MappingProxyType({"allow": (), "block": ()}),
         "sendMode": vocabulary.SendMode.DRAFT,
         "writes": vocabulary.WriteMode.EFFECT,
+        "agentTools": vocabulary.AgentTools.TOOLS,
         "maskMode": vocabulary.MaskMode.STRICT,
         "strictParameters": True,
         "quota": MappingProxyType({"perMinute": 0}),

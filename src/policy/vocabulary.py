@@ -257,6 +257,13 @@ class WriteMode(StrEnum):
     EFFECT = "effect"
 
 
+class AgentTools(StrEnum):
+    """`agentTools`: `graph` adds the tools of the graph (docs/spec/agents.md#graph)."""
+
+    TOOLS = "tools"
+    GRAPH = "graph"
+
+
 class RuleType(StrEnum):
     """`ruleType` of a collab rule (docs/spec/rules.md#rule-types)."""
 

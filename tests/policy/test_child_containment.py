@@ -24,6 +24,7 @@ from policy.recipients import Recipient
 from policy.refusals import Refusal
 from policy.rules import Disclosure, RuleSet
 from policy.vocabulary import (
+    AgentTools,
     CalendarAccessLevel,
     CalendarField,
     CalendarOp,
@@ -124,6 +125,7 @@ class Generator:
             "collabSearchTotals": lambda: self.random.choice([*SearchTotals]).value,
             "sendMode": lambda: self.random.choice([*SendMode]).value,
             "writes": lambda: self.random.choice([*WriteMode]).value,
+            "agentTools": lambda: self.random.choice([*AgentTools]).value,
             "maskMode": lambda: self.random.choice([*MaskMode]).value,
             "recipientRules": lambda: self.random.choice(
                 [None, {"allow": self.some(PATTERNS), "block": self.some(PATTERNS[1:], 0.2)}]
@@ -238,6 +240,8 @@ def allowed_by_gates(caller):
         allowed.add(("send",))
     if grant.write_mode is WriteMode.DIRECT:
         allowed.add(("write at once",))
+    if grant.agent_tools is AgentTools.GRAPH:
+        allowed.add(("graph tools",))
     if grant.allow_children:
         allowed.add(("children",))
     return allowed

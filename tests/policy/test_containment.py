@@ -26,6 +26,7 @@ from policy.grants import Grant, validate
 from policy.rules import RuleSet
 from policy.settings import DEFAULTS
 from policy.vocabulary import (
+    AgentTools,
     CalendarAccessLevel,
     CalendarField,
     CollabField,
@@ -137,6 +138,7 @@ SETTINGS = {
     | st.fixed_dictionaries({}, optional={"allow": recipients, "block": recipients}),
     "sendMode": st.sampled_from([*SendMode]),
     "writes": st.sampled_from([*WriteMode]),
+    "agentTools": st.sampled_from([*AgentTools]),
     "maskMode": st.sampled_from([*MaskMode]),
     "quota": st.none()
     | st.fixed_dictionaries(
@@ -271,6 +273,7 @@ def test_the_meet_does_not_depend_on_the_order_of_the_ancestors(tokens):
         ("collabSearchTotals", "visible", "unfiltered"),
         ("sendMode", "draft", "direct"),
         ("writes", "effect", "direct"),
+        ("agentTools", "tools", "graph"),
         ("maskMode", "strict", "basic"),
     ],
 )

@@ -13,6 +13,7 @@ from rest_compat.openapi.schema_values import JsonSchema, nullable, schema_ref
 
 _ENUMERATIONS: Mapping[str, Iterable[str]] = {
     "AccessTokenStatus": Status,
+    "AgentTools": words.AgentTools,
     "CalendarAccessLevel": words.CalendarAccessLevel,
     "CollabOperation": words.CollabOp,
     "ConnectionMode": connection_rows.MODES,

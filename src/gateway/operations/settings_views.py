@@ -108,6 +108,10 @@ class TokenSettings(TypedDict):
         "`direct`: a write runs; `effect`: it runs only with the digest of its effect in "
         "`If-Effect`, and is 428 with the effect otherwise.",
     ]
+    agentTools: Annotated[
+        words.AgentTools,
+        "`graph`: agents also get the tools `graph_schema` and `graph_query`, which reads.",
+    ]
     maskMode: Annotated[
         words.MaskMode,
         "`strict`: filters and orders by hidden fields are refused too; `basic`: they are null.",

@@ -293,7 +293,7 @@ async def test_operations_bodies_and_enumerations_have_names_for_clients(documen
 # Something of every form that a setting takes or refuses.
 PROBES = [
     *(True, 0, 1, -1, 36_500, 36_501, 1.5, "", "all", "view_only", "strict", "visible"),
-    *("BOARDS", "draft", "effect"),
+    *("BOARDS", "draft", "effect", "graph"),
     *([], ["all"], ["read_only"], ["view_email"], ["view_items"], ["list_files"], ["write_file"]),
     *(["subject"], ["title"], ["name"], ["unknown"], [1], [-1], [2**63 - 1], [2**63], [True]),
     *({}, {"perMinute": 1}, {"perMinute": -1}, {"perDay": 10**9 + 1}, {"perWeek": 1}, [{}]),
