@@ -64,7 +64,7 @@ def choose(
     """
     Return the document of *tool* that the arguments *sent* choose.
 
-    It is chosen among those that the token can use; another one is refused by its gates.
+    One that the token cannot use is refused by its gates, as by REST.
     """
     calls = usable.calls if usable is not None else {}
     name, refused = _chosen_name(tool, list(calls), sent)
@@ -127,6 +127,4 @@ def _chosen_name(
     for name, call in tool.calls.items():
         if call.when and sent.get(call.when) not in (None, False):
             return name, None
-    if len(usable) == 1:
-        return usable[0], None
     return next(name for name, call in tool.calls.items() if not call.when), None

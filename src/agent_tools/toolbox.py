@@ -127,7 +127,7 @@ def _definition(
         arguments = root.args if root is not None else {}
         for name, schema in _properties(usable, arguments, facts).items():
             properties.setdefault(name, schema)
-        if usable.call.when and len(calls) > 1:
+        if usable.call.when:
             properties.setdefault(usable.call.when, {"type": "boolean"})
         paths = usable.call.paths.items()
         needed.append({name for name, path in paths if is_required(arguments, path)})
