@@ -1,6 +1,7 @@
 """Calls of an ASGI application in the way a server makes them, without a server."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # importing the gateway would distort the plain application's figures
@@ -9,7 +10,15 @@ if TYPE_CHECKING:  # importing the gateway would distort the plain application's
 App = Callable[[Any, Any, Any], Awaitable[None]]
 
 
-def call(app: App, method: str, target: str, token: str, body: bytes = b"") -> "Run":
+def call(
+    app: App,
+    method: str,
+    target: str,
+    token: str,
+    body: bytes = b"",
+    *,
+    more_headers: Mapping[bytes, bytes] = MappingProxyType({}),
+) -> "Run":
     """Return a function that makes one request and returns the response body."""
     path, _, query = target.partition("?")
     headers = [
@@ -17,6 +26,7 @@ def call(app: App, method: str, target: str, token: str, body: bytes = b"") -> "
         (b"user-agent", b"benchmark"),
         (b"accept", b"application/json"),
         (b"authorization", f"Bearer {token}".encode()),
+        *more_headers.items(),
     ]
     if body:
         headers += [

@@ -33,10 +33,10 @@ POSTGRESQL = "postgresql+asyncpg://postgres@127.0.0.1:5432/store_cost"
 REDIS = "redis://127.0.0.1:6379/0"
 STORES = ("SQLite", "PostgreSQL")
 MOST_ROUND_TRIPS = 8  # of any call, with its row of the decision log
-_SEND = next(row for row in ROWS if row.path == "/email/messages/send")
+SEND = next(row for row in ROWS if row.path == "/email/messages/send")
 _TIMES = 3  # that a call is made; the last one counts
 _SETTLED_SECONDS = 0.02  # after which what a call leaves behind is done
-_PLENTY = dict.fromkeys(SURFACE_WINDOWS, ((10**9, 60),))
+PLENTY = dict.fromkeys(SURFACE_WINDOWS, ((10**9, 60),))
 
 _HEAD = """# Store cost
 
@@ -89,7 +89,7 @@ async def measured_gateway(
     store: str, postgresql: str, redis: str
 ) -> AsyncIterator[tuple[MeasuredWorld, Gateway, Stores, Mapping[str, str]]]:
     """Open the demo world on a store, with a gateway without periodic tasks, and the ids."""
-    stores, changed = Stores(), dict[str, Any](rate_limits="on", rate_limit_windows=_PLENTY)
+    stores, changed = Stores(), dict[str, Any](rate_limits="on", rate_limit_windows=PLENTY)
     async with AsyncExitStack() as stack:
         if store == "SQLite":
             stack.enter_context(counted_sqlite("gateway.db", stores.database))
@@ -112,12 +112,14 @@ async def _never(_task: PeriodicTask) -> None:
     await asyncio.Event().wait()
 
 
-async def measure_store(store: str, postgresql: str, redis: str) -> tuple[Costs, Counter]:
-    """Return the costs of all rows, and that of a batch of the decision log with one row."""
+async def measure_store(
+    store: str, postgresql: str, redis: str, rows: Sequence[Row] = ROWS
+) -> tuple[Costs, Counter]:
+    """Return the costs of *rows*, and that of a batch of the decision log with one row."""
     logging.disable(logging.ERROR)
     costs: dict[str, StoreCost] = {}
     async with measured_gateway(store, postgresql, redis) as (world, gateway, stores, ids):
-        for row in ROWS:
+        for row in rows:
             async with world.client_of(gateway, f"full {row.resource}".strip()) as client:
                 call = _caller(client, row, ids)
                 for _ in range(_TIMES if row.method == "GET" else 1):
@@ -126,12 +128,12 @@ async def measure_store(store: str, postgresql: str, redis: str) -> tuple[Costs,
         async with world.client_of(gateway, "full") as client:
             for _ in range(_TIMES):
                 key = {"Idempotency-Key": next(keys)}
-                call = _caller(client, _SEND, ids, key)
-                costs[f"{_SEND.title} (Idempotency-Key)"] = await _cost_of(call, stores)
+                call = _caller(client, SEND, ids, key)
+                costs[f"{SEND.title} (Idempotency-Key)"] = await _cost_of(call, stores)
                 await gateway.services.decisions.flush()
             batch = stores.database.taken()
             for _ in range(_TIMES):
-                costs[f"{_SEND.title} (replayed)"] = await _cost_of(call, stores)
+                costs[f"{SEND.title} (replayed)"] = await _cost_of(call, stores)
     logging.disable(logging.NOTSET)
     return costs, batch
 

@@ -5,12 +5,15 @@ The world's time stands still and deadlines are ten times as long, so that the s
 same on a busy machine.
 """
 
+import asyncio
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Coroutine, Generator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -62,13 +65,54 @@ class Cost:
     bytes: int
 
 
+_answering: ContextVar["CountingSandbox | None"] = ContextVar("answering", default=None)
+
+
+def _make_task(loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> asyncio.Task[Any]:
+    """Make a task; those that the sandbox begins are timed as the answer is."""
+    sandbox = _answering.get()
+    return asyncio.Task(work if sandbox is None else _timed(work, sandbox), loop=loop, **options)
+
+
+async def _timed(work: Any, sandbox: "CountingSandbox") -> Any:
+    return await _Timed(work, sandbox)
+
+
+class _Timed:
+    """An awaitable whose steps are timed, so that what runs while it waits does not count."""
+
+    def __init__(self, coroutine: Coroutine[Any, Any, Any], sandbox: "CountingSandbox") -> None:
+        self._coroutine = coroutine
+        self._sandbox = sandbox
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        step = partial(self._coroutine.send, None)
+        while True:
+            began = time.thread_time()
+            try:
+                awaited = step()
+            except StopIteration as done:
+                return done.value
+            finally:
+                self._sandbox.seconds += time.thread_time() - began
+            try:
+                step = partial(self._coroutine.send, (yield awaited))
+            except BaseException as failure:  # noqa: BLE001 - raised where it belongs
+                step = partial(self._coroutine.throw, failure)
+
+
 class CountingSandbox(Sandbox):
-    """The sandbox, counting the bytes of its answers."""
+    """The sandbox, counting the bytes of its answers and the processor time that they take."""
 
     received = 0
+    seconds = 0.0
 
     async def _answer(self, scope: Any, receive: Any) -> Any:
-        answer = await super()._answer(scope, receive)
+        mark = _answering.set(self)
+        try:
+            answer = await _Timed(super()._answer(scope, receive), self)
+        finally:
+            _answering.reset(mark)
         if not scope["path"].startswith((f"{PATH}/calls", f"{PATH}/faults", f"{PATH}/oauth")):
             self.received += len(answer.body)
         return answer
@@ -99,8 +143,15 @@ class MeasuredWorld:
 
     def gateway(self) -> Gateway:
         """Return a gateway that has read nothing yet."""
-        settings = _settings(self.folder, self.changed_settings)
-        return assemble(settings, sandbox=self.sandbox, clock=NOW.timestamp)
+        return assemble(self.settings(), sandbox=self.sandbox, clock=NOW.timestamp)
+
+    def settings(self) -> Settings:
+        """Return the settings of a gateway."""
+        return _settings(self.folder, self.changed_settings)
+
+    def processor_seconds(self) -> float:
+        """Return the processor time of all threads of this process without the upstreams'."""
+        return time.process_time() - self.sandbox.seconds
 
     def client_of(self, gateway: Gateway, token: str) -> httpx.AsyncClient:
         """Return a client with a token, by its name."""
@@ -181,6 +232,7 @@ async def opened(
     *, volume: bool, **changed_settings: Any
 ) -> AsyncIterator[tuple[MeasuredWorld, accounts.VolumeAccounts | None]]:
     """Open the demo world, or this world with volume accounts, and return these."""
+    asyncio.get_running_loop().set_task_factory(_make_task)
     state, made = open_sandbox_state(volume=volume)
     with (
         slowed_deadlines(),
@@ -190,9 +242,8 @@ async def opened(
         folder = Path(name)
         sandbox = CountingSandbox(state, public_base=f"{ORIGIN}{PATH}")
         register_client(sandbox, ORIGIN)
-        quota = sandbox.upstreams["providerA"].quota
-        if quota is not None:
-            quota.allowance = None  # more is measured in a minute than one user may spend
+        # More is measured in a minute than one user may spend.
+        sandbox.upstreams["providerA"].quota = None
         state.content.settings.units = None
         database = Database.open(_settings(folder, changed_settings).database)
         await database.migrate()
