@@ -19,6 +19,7 @@ PROMISED = {
     "GET /email/messages": 1,
     "GET /calendar/events": 1,
     "GET /collab/files": 2,
+    "POST /email/messages/send (Idempotency-Key)": 4,  # 8 with its row of the decision log
 }
 
 
