@@ -23,7 +23,7 @@ from rest_compat.readers import MAX_SHORT_BODY
 from rest_compat.table import ENDPOINTS
 
 PROBES = ("/healthz", "/readyz")
-LIMITED_PATHS = ("/api/", "/internal/", "/graphql")  # not pages, health and the sandbox
+LIMITED_PATHS = ("/api/", "/internal/", "/graphql", "/mcp")  # not pages, health and the sandbox
 CALLERS = 10  # by which slots and queue places are divided; by all callers if there are more
 IDLE_FACTOR = 8  # how many times more slots there are while turns of the loop are short
 LONG_TURN_SECONDS = 0.005  # of processor time
