@@ -7,6 +7,8 @@ import world as worlds
 from reported_mails import REPORTED
 from world import api_id
 
+# Gmail decodes the words of subjects itself, and what it makes of this charset is not documented.
+BY_IMAP_ALONE = {"unknown-8bit"}
 RECEIVED_MS = 1_790_000_000_000
 session_loop = pytest.mark.asyncio(loop_scope="session")
 
@@ -30,5 +32,7 @@ async def readings(world_template, tmp_path_factory):
 @session_loop
 @pytest.mark.parametrize("name", REPORTED)
 async def test_it_is_read_as_it_was_meant(readings, name):
+    if name in BY_IMAP_ALONE and worlds.CODES["PROVIDER_A"] != "IMAP":
+        pytest.skip("asked of IMAP alone")
     for email in readings[name]:
         assert real_cases.differences(REPORTED[name][1], email) == {}
