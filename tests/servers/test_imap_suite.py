@@ -17,6 +17,7 @@ VENDOR = "the row uses a call or a limit of the vendor"
 NO_DRAFT = "a send makes no draft on its way"
 MOVED = "a message that is moved has another id"
 RELAYED = "the server for outgoing mail limits it"
+CALLS = "the test names the calls of the other protocols"
 COMPUTED = "the size of an attachment is computed"
 REPLACED = "a message cannot be changed in its place"
 
@@ -42,6 +43,7 @@ DIFFERENCES = {
     "test_provider_b_replies_without_telling_ids": PROVIDER_B,
     "test_provider_b_forwards_without_telling_ids": PROVIDER_B,
     "test_a_text_that_provider_b_sends_reads_back_as_html": PROVIDER_B,
+    "test_provider_b_reads_it_as_it_was_meant": PROVIDER_B,
     "test_provider_b_sends_to_international_addresses": PROVIDER_B,
     "test_nothing_outside_the_rules_is_ever_delivered": VENDOR,
     "test_a_message_that_is_too_large_for_the_provider_is_413": VENDOR,
@@ -52,6 +54,7 @@ DIFFERENCES = {
     "test_a_deleted_message_is_in_the_trash_and_can_still_be_read": MOVED,
     "test_a_trashed_message_cannot_be_changed": MOVED,
     "test_names_of_100_000_characters_are_sent": RELAYED,
+    "test_without_the_word_body_there_is_no_text_and_nothing_is_fetched": CALLS,
     "test_a_link_leads_to_the_same_bytes_without_credentials": COMPUTED,
     "test_a_hidden_value_changes_neither_answers_nor_calls": REPLACED,
 }

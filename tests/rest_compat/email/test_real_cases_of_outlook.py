@@ -49,7 +49,7 @@ async def readings(world_template, tmp_path_factory):
 
 @session_loop
 @pytest.mark.parametrize("name", CASES)
-async def test_it_is_read_as_it_was_meant(readings, name):
+async def test_provider_b_reads_it_as_it_was_meant(readings, name):
     # Bodies are HTML here, whatever the sender wrote.
     want = {
         "body~" if key == "body" else key: value
