@@ -80,4 +80,4 @@ def test_the_suite_passes_but_for_the_differences(tmp_path):
 
     expected = set(DIFFERENCES) - (set() if ALL else SLOW)
     assert {name.partition("[")[0] for name in failed} == expected
-    assert len(passed) > 9 * len(failed), (len(passed), len(failed))
+    assert len(passed) > 7 * len(failed), (len(passed), len(failed))
