@@ -43,7 +43,6 @@ DIFFERENCES = {
     "test_provider_b_replies_without_telling_ids": PROVIDER_B,
     "test_provider_b_forwards_without_telling_ids": PROVIDER_B,
     "test_a_text_that_provider_b_sends_reads_back_as_html": PROVIDER_B,
-    "test_provider_b_reads_it_as_it_was_meant": PROVIDER_B,
     "test_provider_b_sends_to_international_addresses": PROVIDER_B,
     "test_nothing_outside_the_rules_is_ever_delivered": VENDOR,
     "test_a_message_that_is_too_large_for_the_provider_is_413": VENDOR,
@@ -80,4 +79,4 @@ def test_the_suite_passes_but_for_the_differences(tmp_path):
 
     expected = set(DIFFERENCES) - (set() if ALL else SLOW)
     assert {name.partition("[")[0] for name in failed} == expected
-    assert len(passed) > 7 * len(failed), (len(passed), len(failed))
+    assert len(passed) > 9 * len(failed), (len(passed), len(failed))
