@@ -1,6 +1,5 @@
 """Handles POST /mcp: the origin, the token, then the method of the message."""
 
-import difflib
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -19,7 +18,7 @@ from agent_tools.ports import Agents, Token
 from agent_tools.rows import Tool
 from agent_tools.table import TOOLS
 from agent_tools.toolbox import CONFIRM, KEY, UsableTool, saved_definition, toolbox
-from policy.vocabulary import Code
+from policy.vocabulary import Code, nearest
 from rest_compat.body import parse, read_body
 from rest_compat.endpoint import Responder
 from rest_compat.errors import CHALLENGE
@@ -308,8 +307,7 @@ class AgentEndpoint:
             drafts = "leaves mail as drafts" if token.facts.drafts else "sends mail itself"
             sentence = f"This token {drafts}."
             return refusals.refusal(Code.OPERATION_NOT_ALLOWED, sentence, f"Use {tool.other}.")
-        nearest = difflib.get_close_matches(name[:100], known, n=1)
-        sentence = refusals.unknown_tool(name, nearest[0] if nearest else "")
+        sentence = refusals.unknown_tool(name, nearest(name, known))
         listed = f"Tools: {', '.join(known)}." if known else ""
         return refusals.refusal(Code.NOT_FOUND, sentence, listed)
 

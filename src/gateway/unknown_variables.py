@@ -1,12 +1,12 @@
 """`AGW_` variables that no setting reads: a typing error would otherwise go unnoticed."""
 
-import difflib
 import os
 from collections.abc import Iterable
 
 from pydantic_settings import DotEnvSettingsSource
 
 from gateway.settings import Settings
+from policy.vocabulary import nearest
 
 _PREFIX = "AGW_"
 _OF_COMMANDS = ("AGW_TOKEN",)  # options of commands that are variables, too
@@ -30,6 +30,6 @@ def _names(variables: Iterable[str]) -> list[str]:
 
 
 def _sentence(name: str, known: list[str]) -> str:
-    nearest = difflib.get_close_matches(name[:100], known, n=1)
-    hint = f"; did you mean {nearest[0]}?" if nearest else "."
+    meant = nearest(name, known)
+    hint = f"; did you mean {meant}?" if meant else "."
     return f"{name[:100]} is not a setting{hint}"

@@ -510,10 +510,15 @@ def not_known(names: Iterable[str], *, name: str = "") -> str:
     It names the one that is most like *name*, if one is.
     """
     known = list(names)
-    nearest = difflib.get_close_matches(name[:100], known, n=1)
-    hint = f", did you mean '{nearest[0]}'?" if nearest else ""
+    meant = nearest(name, known)
+    hint = f", did you mean '{meant}'?" if meant else ""
     listed = ", ".join(f"'{each}'" for each in known)
     return f"{UNKNOWN_NAME}{hint} (known: {listed or 'none'})"
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return the one of *known* that is most like the beginning of *name*; "" if none is."""
+    return next(iter(difflib.get_close_matches(name[:100], list(known), n=1)), "")
 
 
 def sentence_about(name: str, reason: str) -> str:

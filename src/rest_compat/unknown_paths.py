@@ -1,7 +1,8 @@
 """Message of a 404 for an unknown path: the documentation, and the nearest known path."""
 
-import difflib
 from collections.abc import Iterable, Sequence
+
+from policy.vocabulary import nearest
 
 NOTHING = "There is nothing at this path. The calls are described at /docs/."
 MAX_SEGMENT = 60  # characters of a segment that are compared
@@ -36,7 +37,6 @@ def _nearest(segments: Sequence[str], patterns: Sequence[Pattern]) -> Pattern | 
 def _like(segment: str, options: Iterable[str]) -> str | None:
     """Return the literal that is most like *segment*, else the parameter at its place."""
     literals = [option for option in options if not option.startswith("{")]
-    close = difflib.get_close_matches(segment[:MAX_SEGMENT].lower(), literals, 1)
-    return next(iter(close), None) or next(
+    return nearest(segment[:MAX_SEGMENT].lower(), literals) or next(
         (option for option in options if option not in literals), None
     )
