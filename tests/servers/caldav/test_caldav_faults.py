@@ -100,7 +100,7 @@ async def test_a_huge_object_is_left_out_and_named(calendar):
 
 
 async def test_a_rule_that_cannot_be_expanded_is_named(calendar):
-    calendar.put("talk", f"{EVENT}\nRRULE:FREQ=HOURLY;BYDAY=MO;COUNT=3")
+    calendar.put("talk", f"{EVENT}\nRRULE:FREQ=HOURLY;INTERVAL=7;BYDAY=MO;COUNT=3")
 
     listed = await calendar.events(**JANUARY)
     names, warnings = await busy_names(calendar)
@@ -109,6 +109,16 @@ async def test_a_rule_that_cannot_be_expanded_is_named(calendar):
     assert listed.json()["authWarnings"] == [UNREADABLE]
     assert "Work & more" in names
     assert warnings == [UNREADABLE]
+
+
+async def test_an_hourly_rule_of_weekdays_is_expanded(calendar):
+    # RFC 5545, 3.3.10: BYDAY leaves out hours of a rule that is HOURLY; the 5th is a Monday.
+    calendar.put("talk", f"{EVENT}\nRRULE:FREQ=HOURLY;BYDAY=MO;COUNT=3")
+
+    listed = await calendar.events(**JANUARY)
+
+    assert starts(listed) == [("Talk", f"2026-01-05T{hour:02}:00:00Z") for hour in (8, 9, 10)]
+    assert "authWarnings" not in listed.json()
 
 
 async def test_a_deleted_calendar_and_event_are_missing(server, calendar):
