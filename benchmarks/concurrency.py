@@ -52,6 +52,7 @@ async def _measured(
     pid: int, port: int, requests: Sequence[bytes], upstream_seconds: float
 ) -> Mapping[str, float]:
     """Return milliseconds: CPU per request, and what is added to upstream's time."""
+    await _times(port, requests, 1, clients=len(requests))  # unknown tokens are one caller
     await _times(port, requests, WARM_UP)
     before = processes.cpu_of(pid)
     times = await _times(port, requests)
@@ -64,16 +65,18 @@ async def _measured(
     }
 
 
-async def _times(port: int, requests: Sequence[bytes], count: int = REQUESTS) -> list[float]:
-    """Let the clients send *count* requests each; return the seconds that each one took."""
+async def _times(
+    port: int, requests: Sequence[bytes], count: int = REQUESTS, *, clients: int = CLIENTS
+) -> list[float]:
+    """Let *clients* send *count* requests each; return the seconds that each one took."""
     loop = asyncio.get_running_loop()
-    clients = [_Client(requests[at % len(requests)], count) for at in range(CLIENTS)]
-    for client in clients:
+    crowd = [_Client(requests[at % len(requests)], count) for at in range(clients)]
+    for client in crowd:
         await loop.create_connection(lambda client=client: client, "127.0.0.1", port)  # type: ignore[misc] # the default is typed as the variable
-    for client in clients:
+    for client in crowd:
         client.start()
-    times = [seconds for client in clients for seconds in await client.times]
-    for client in clients:
+    times = [seconds for client in crowd for seconds in await client.times]
+    for client in crowd:
         client.close()
     return times
 
