@@ -106,8 +106,13 @@ class Stalls:
         seconds: Name of a call -> seconds of its longest turn; the worst of calls of one name.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, excluded: Callable[[], float] = lambda: 0.0) -> None:
+        """*excluded*: As of `running`, for all calls; those of a call are added."""
         self.seconds: dict[str, float] = {}
+        self._excluded = excluded
+
+    def _tries(self, excluded: Callable[[], float]) -> "_Tries":
+        return _Tries(lambda: self._excluded() + excluded())
 
     def note(self, name: str, seconds: float) -> None:
         """Note the longest turn of a call."""
@@ -117,7 +122,7 @@ class Stalls:
         self, name: str, call: Callable[[], Awaitable[Any]], *, excluded: Callable = lambda: 0.0
     ) -> Any:
         """Make a call, again while it holds the loop too long; return what it returned last."""
-        tries = _Tries(excluded)
+        tries = self._tries(excluded)
         for watched in tries:
             with watched:
                 result = await call()
@@ -128,7 +133,7 @@ class Stalls:
         self, name: str, call: Callable[[], Any], *, excluded: Callable = lambda: 0.0
     ) -> Any:
         """Do the same with a call that runs the loop itself."""
-        tries = _Tries(excluded)
+        tries = self._tries(excluded)
         for watched in tries:
             with watched:
                 result = call()

@@ -14,9 +14,9 @@ PROPERTY = "stall"  # of a test's report: (name, seconds)
 
 
 @pytest.fixture
-def stalls(request):
+def stalls(request, _canaries):
     """The figures of the test, which fails at its end if a call held the loop too long."""
-    figures = loop_stopwatch.Stalls()
+    figures = loop_stopwatch.Stalls(lambda: _canaries.cpu_seconds)
     yield figures
     request.node.user_properties += [(PROPERTY, figure) for figure in figures.seconds.items()]
     assert figures.too_long() == {}
