@@ -26,7 +26,13 @@ def output(text: str) -> None:
 
 def output_json(value: Any) -> None:
     """Write *value* as JSON to standard output."""
-    print(json.dumps(value, ensure_ascii=False, indent=2))
+    print(json.dumps(value, ensure_ascii=False, indent=2, default=members_of))
+
+
+def members_of(value: Any) -> Mapping[str, Any]:
+    """Return the members of *value*, an object of the management API or already a mapping."""
+    members: Mapping[str, Any] = value if isinstance(value, dict) else value.as_json()
+    return members
 
 
 def write_private_json(value: Any, file: Path) -> None:
@@ -46,17 +52,15 @@ def report(value: Any, text: str | Callable[[], None], *, as_json: bool) -> None
         text()
 
 
-def report_rows(
-    rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str], *, as_json: bool
-) -> None:
+def report_rows(rows: Sequence[Any], columns: Mapping[str, str], *, as_json: bool) -> None:
     """Write *rows* as JSON or as a table; *columns* is member -> heading."""
     report(rows, lambda: output_table(rows, columns), as_json=as_json)
 
 
-def output_table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> None:
+def output_table(rows: Sequence[Any], columns: Mapping[str, str]) -> None:
     """Write one line per row; *columns* is member -> heading."""
     headings = list(columns.values())
-    cells = [[_cell(row.get(member)) for member in columns] for row in rows]
+    cells = [[_cell(row.get(member)) for member in columns] for row in map(members_of, rows)]
     if sys.stdout.isatty():
         _draw_table(headings, cells)
         return

@@ -65,7 +65,7 @@ async def first_owner(session: AsyncSession, email: str, file: Path) -> tuple[st
         person = {"email": email, "displayName": email[:200]}
         operator = await operators.create(session, validated(operators.NewOperator, person))
         await session.flush()
-        new = {"name": _RESOURCE, "operatorIds": [operator["id"]]}
+        new = {"name": _RESOURCE, "operatorIds": [operator.id]}
         await resources.create(session, validated(resources.NewResource, new))
     operator_id, resource_id = await only_owner(session)
     if (await session.exec(select(AccessToken.id).limit(1))).first() is None:

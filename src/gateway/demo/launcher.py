@@ -109,7 +109,7 @@ async def fill(database: Database, keyring: Keyring, sandbox: Sandbox) -> Seeded
         for key, address in _OPERATORS.items():
             person = {"email": address, "displayName": PEOPLE[key].name}
             operator = await operators.create(session, validated(operators.NewOperator, person))
-            operator_ids[address] = operator["id"]
+            operator_ids[address] = operator.id
         await session.flush()
         ids = {}
         for name in RESOURCES:
@@ -117,7 +117,7 @@ async def fill(database: Database, keyring: Keyring, sandbox: Sandbox) -> Seeded
             linked = [operator_ids[owner] for owner in sorted({YARD_ACCOUNT, *owners})]
             new = {"name": name, "operatorIds": linked}
             resource = await resources.create(session, validated(resources.NewResource, new))
-            ids[name] = resource["id"]
+            ids[name] = resource.id
         service = ConnectionService(keyring=keyring, allowed_origins=frozenset())
         for account in _ACCOUNTS:
             new_connection = {

@@ -7,7 +7,7 @@ from gateway.audit import decision
 from gateway.explain import layers
 from gateway.operations.json_schemas import Keywords, enum_of
 from gateway.operations.settings_views import CHANGE
-from gateway.operations.views import Long, Moment
+from gateway.operations.views import Long, MomentText
 from policy.vocabulary import Layer, RuleAction, RuleType, Surface
 
 
@@ -47,7 +47,7 @@ class TokenChange(TypedDict):
     """The smallest change that was found, as the management API takes it."""
 
     settings: Annotated[Any, "For PATCH of the token.", Keywords(**CHANGE)]
-    expiresAt: NotRequired[Annotated[Moment, "For PATCH of the token; absent: it stays."]]
+    expiresAt: NotRequired[Annotated[MomentText, "For PATCH of the token; absent: it stays."]]
     addRules: Annotated[list[RuleToAdd], "Collab rules to add."]
     removeRules: Annotated[list[Long], "Ids of collab rules to remove."]
     text: Annotated[str, "The change in words."]

@@ -85,7 +85,10 @@ async def list_connections(
         listed = await service.list_all(
             session, **pager.filters, after=pager.after_id, limit=pager.fetch
         )
-    return {"connections": listed[: pager.limit], **pager.page(listed)}
+    return {
+        "connections": listed[: pager.limit],
+        **paging.members(pager.page(listed, lambda row: (row["id"],))),
+    }
 
 
 @router.get("/{connection_id}")

@@ -34,7 +34,7 @@ async def list_decisions(
         await services.decisions.flush()
     listed = await decisions.list_newest(services.database, query, limit=pager.fetch, before=before)
     page = pager.page(listed, lambda row: (timestamps.parse(row["at"]), row["id"]))
-    return {"decisions": listed[: pager.limit], **page}
+    return {"decisions": listed[: pager.limit], **paging.members(page)}
 
 
 @router.get("/provider-errors/{request_id}")

@@ -40,7 +40,7 @@ async def list_documents(
     async with services.database.reading() as session:
         listed = await documents.list_all(session, after=after, limit=pager.fetch)
     page = pager.page(listed, position=lambda row: (row["name"],))
-    return {"documents": listed[: pager.limit], **page}
+    return {"documents": listed[: pager.limit], **paging.members(page)}
 
 
 @router.get("/{name}")

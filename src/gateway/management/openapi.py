@@ -13,12 +13,13 @@ from starlette.routing import BaseRoute
 
 from gateway.http import pages
 from gateway.http.dispatch import MANAGEMENT_DESCRIPTION
+from gateway.management.router import is_model
 from gateway.management.schema_names import NamedSchemas
 from gateway.operations import settings_views
 from gateway.operations.json_schemas import SchemaComponents
 from gateway.version import API_VERSION
 from rest_compat.openapi.components import ERROR, HEADERS, describe_error_response, error_schemas
-from rest_compat.openapi.schema_values import JsonSchema
+from rest_compat.openapi.schema_values import JsonSchema, nullable
 
 _OVERVIEW = """\
 Access tokens and their rules, the people whose accounts are connected, the connections, and the
@@ -77,7 +78,9 @@ def describe(management: dict[str, Any], routes: Iterable[BaseRoute]) -> dict[st
         re.sub(r"{(\w+)}", lambda match: f"{{{camel(match[1])}}}", path): {
             method: naming.enumerations(
                 naming.body(
-                    _describe_operation(operation, _success(return_types[path, method], schemas))
+                    _describe_operation(
+                        operation, _success(return_types[path, method], schemas, operation)
+                    )
                 )
             )
             for method, operation in methods.items()
@@ -90,7 +93,9 @@ def describe(management: dict[str, Any], routes: Iterable[BaseRoute]) -> dict[st
         for status in (*_REFUSALS, *_BODY_REFUSALS)
     }
     used = {tag for methods in paths.values() for row in methods.values() for tag in row["tags"]}
-    described = {**schemas.components, "TokenSettingsChange": change, **error_schemas(())}
+    models = _plain(management["components"]["schemas"])
+    del models["HTTPValidationError"], models["ValidationError"]
+    described = {**schemas.components, **models, "TokenSettingsChange": change, **error_schemas(())}
     named = {**naming.enumerations(described), **naming.schemas}
     return {
         "openapi": "3.1.0",
@@ -124,9 +129,12 @@ def _return_types(routes: Iterable[BaseRoute]) -> dict[tuple[str, str], Any]:
     }
 
 
-def _success(return_type: Any, schemas: SchemaComponents) -> JsonSchema:
+def _success(return_type: Any, schemas: SchemaComponents, operation: dict[str, Any]) -> JsonSchema:
     if return_type is None:
         return {"description": "Done; the body is empty."}
+    if is_model(return_type):
+        (success, *_) = operation["responses"].values()
+        return {"description": "Done.", "content": success["content"]}
     if get_origin(return_type) in Response.__subclasses__():  # with its content as the argument
         (return_type,) = get_args(return_type)
     content = {"application/json": {"schema": schemas.schema_of(return_type)}}
@@ -156,6 +164,23 @@ def _describe_operation(operation: dict[str, Any], success: JsonSchema) -> dict[
         "security": [{"adminToken": []}],
         "responses": {**answers, **refusals},
     }
+
+
+def _plain(schema: Any) -> Any:
+    """Return a schema of pydantic without titles, which repeat names, and with short unions."""
+    if isinstance(schema, list):
+        return [_plain(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    plain = {
+        name: _plain(value)
+        for name, value in schema.items()
+        if name != "title" or not isinstance(value, str)
+    }
+    match plain:
+        case {"anyOf": [inner, {"type": "null"}], **others} if "$ref" not in inner:
+            return {**nullable(inner), **others}
+    return plain
 
 
 def _with_json_schema_constraints(schema: Any) -> Any:

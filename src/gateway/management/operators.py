@@ -13,7 +13,6 @@ from gateway.management.revocations import tell_revocations
 from gateway.management.router import Router
 from gateway.operations import operators, views
 from gateway.operations.operators import NewOperator, OperatorChange
-from gateway.store import timestamps
 from gateway.store.event_ids import delete_events_of
 from gateway.store.tables import ConnectionRow
 
@@ -40,8 +39,8 @@ async def list_operators(
     after = None if pager.after is None else (pager.after[0], pager.after[1])
     async with services.database.reading() as session:
         listed = await operators.list_all(session, after=after, limit=pager.fetch)
-    page = pager.page(listed, lambda row: (timestamps.parse(row["createdAt"]), row["id"]))
-    return {"operators": listed[: pager.limit], **page}
+    page = pager.page(listed, lambda row: (row.created_at, row.id))
+    return views.OperatorPage(operators=listed[: pager.limit], **page)
 
 
 @router.get("/{operator_id}")

@@ -76,6 +76,11 @@ def known_names(openapi_extra: Mapping[str, Any] | None) -> frozenset[str]:
     return frozenset(parameter["name"] for parameter in parameters)
 
 
+def members(page: "views.Page") -> "views.PageMembers":
+    """Return the paging members by their names in JSON."""
+    return {"nextPageToken": page["next_page_token"], "hasMore": page["has_more"]}
+
+
 class Pager:
     """
     One page of a list.
@@ -113,16 +118,16 @@ class Pager:
 
     def page(
         self,
-        rows: Sequence[Mapping[str, object]],
-        position: Callable[[Any], Sequence[object]] = lambda row: (row["id"],),
+        rows: Sequence[object],
+        position: Callable[[Any], Sequence[object]] = lambda row: (row.id,),
     ) -> "views.Page":
         """Return the paging members; *rows* are up to `fetch`, *position* is where one stands."""
         if len(rows) < self.fetch:
-            return {"nextPageToken": None, "hasMore": False}
+            return {"next_page_token": None, "has_more": False}
         last = rows[self.limit - 1]
         payload = orjson.dumps([timestamps.now_ms(), list(position(last))])
         token = self._keyring.seal(payload, context=self._context)
-        return {"nextPageToken": token, "hasMore": True}
+        return {"next_page_token": token, "has_more": True}
 
     def _position(self, token: str) -> list[Any]:
         if len(token) > MAX_TOKEN:

@@ -38,7 +38,7 @@ async def list_resources(
     pager = Pager(services.keyring, "resources", query, response)
     async with services.database.reading() as session:
         listed = await resources.list_all(session, after=pager.after_id, limit=pager.fetch)
-    return {"resources": listed[: pager.limit], **pager.page(listed)}
+    return views.ResourcePage(resources=listed[: pager.limit], **pager.page(listed))
 
 
 @router.get("/{resource_id}")

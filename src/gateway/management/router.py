@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from fastapi import APIRouter, Response
+from pydantic import BaseModel
 
 from gateway.store.conflicts import retried
 
@@ -22,16 +23,25 @@ class Encoded(Response, Generic[View]):
 
 
 class Router(APIRouter):
-    """Routes without response validation: mypy alone checks responses against their annotations."""
+    """Routes whose responses are views, without the members that were left out."""
 
     def add_api_route(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         """
-        Add a route; its response is any object, or empty with status 204.
+        Add a route; its response is empty with status 204.
 
         *endpoint* has one transaction, which is repeated when another one rolled it back.
         """
-        options["response_model"] = None if options.get("status_code") == 204 else dict[str, Any]
+        if options.get("status_code") == 204:
+            options["response_model"] = None
+        elif not is_model(endpoint.__annotations__["return"]):
+            options["response_model"] = dict[str, Any]
+        options["response_model_exclude_unset"] = True
         super().add_api_route(path, retried(endpoint), **options)
+
+
+def is_model(kind: Any) -> bool:
+    """Return whether FastAPI describes responses of this type."""
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
 
 
 def row_id(text: str) -> int:

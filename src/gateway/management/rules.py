@@ -51,7 +51,10 @@ async def list_collab_rules(
         listed = await rules.list_all(
             session, row_id(token_id), **pager.filters, after=pager.after_id, limit=pager.fetch
         )
-    return {"rules": listed[: pager.limit], **pager.page(listed)}
+    return {
+        "rules": listed[: pager.limit],
+        **paging.members(pager.page(listed, lambda row: (row["id"],))),
+    }
 
 
 @router.post("", status_code=201, openapi_extra=described(NewRule))

@@ -42,7 +42,10 @@ async def list_tokens(
         listed = await tokens.list_all(
             session, **pager.filters, after=pager.after_id, limit=pager.fetch
         )
-    return {"tokens": listed[: pager.limit], **pager.page(listed)}
+    return {
+        "tokens": listed[: pager.limit],
+        **paging.members(pager.page(listed, lambda row: (row["id"],))),
+    }
 
 
 @router.get("/{token_id}")

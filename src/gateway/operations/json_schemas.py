@@ -10,6 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from types import MappingProxyType, UnionType
 
+from pydantic import GetJsonSchemaHandler
+from pydantic.fields import FieldInfo
+from pydantic_core import CoreSchema
+
 from rest_compat.openapi.schema_values import JsonSchema, nullable
 
 _LEAVES: Mapping[typing.Any, JsonSchema] = MappingProxyType(
@@ -28,6 +32,12 @@ class Keywords:
 
     def __init__(self, **schema: typing.Any) -> None:
         self.schema: JsonSchema = schema
+
+    def __get_pydantic_json_schema__(
+        self, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchema:
+        """Add the keywords to the schema of a member of a model."""
+        return {**handler(core_schema), **self.schema}
 
 
 def enum_of(*vocabularies: Iterable[str]) -> Keywords:
@@ -68,10 +78,16 @@ class SchemaComponents:
             return {"type": "object", "propertyNames": names, "additionalProperties": values}
         raise TypeError(f"{kind} cannot be described")
 
-    def _annotated(self, kind: typing.Any, metadata: Sequence[str | Keywords]) -> JsonSchema:
+    def _annotated(self, kind: typing.Any, metadata: Sequence[typing.Any]) -> JsonSchema:
         schema = self.schema_of(kind)
         for item in metadata:
-            schema |= {"description": item} if isinstance(item, str) else item.schema
+            match item:
+                case str():
+                    schema["description"] = item
+                case FieldInfo():
+                    schema["description"] = item.description
+                case _:
+                    schema |= item.schema
         return schema
 
     def _named(self, kind: typing.Any) -> JsonSchema:

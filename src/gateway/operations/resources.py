@@ -141,11 +141,11 @@ async def _views(session: AsyncSession, resources: Sequence[Resource]) -> list[v
     ):
         operator_ids[link_row.resource_id].append(link_row.operator_id)
     return [
-        {
-            "id": resource.id or 0,
-            "name": resource.name,
-            "operatorIds": operator_ids[resource.id or 0],
-            "createdAt": timestamps.to_text(resource.created_at),
-        }
+        views.Resource(
+            id=resource.id or 0,
+            name=resource.name,
+            operator_ids=operator_ids[resource.id or 0],
+            created_at=resource.created_at,
+        )
         for resource in resources
     ]

@@ -1,19 +1,46 @@
 """The objects of the management API: their members, types and descriptions."""
 
-from typing import Annotated, TypedDict
+from typing import Annotated, Any, TypedDict
+
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
+from pydantic.alias_generators import to_camel
 
 from gateway.audit import decision
 from gateway.auth import token_status
 from gateway.connections import rows as connection_rows
 from gateway.operations.json_schemas import Keywords, enum_of
 from gateway.operations.settings_views import TokenSettings
+from gateway.store import timestamps
 from policy import vocabulary as words
 from providers.catalogue.tables import CODES
 from providers.ports.checks import Outcome
 from rest_compat.saved.methods import METHODS
 
+
+class View(BaseModel):
+    """Root of the objects: camelCase members, which are given by name or read from a row."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        from_attributes=True,
+        alias_generator=to_camel,
+        validate_by_name=True,
+        serialize_by_alias=True,
+        defer_build=True,
+    )
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the JSON object, without the members that were left out."""
+        return self.model_dump(mode="json", exclude_unset=True)
+
+
 Long = Annotated[int, Keywords(format="int64")]
-Moment = Annotated[str, Keywords(format="date-time")]
+MomentText = Annotated[str, Keywords(format="date-time")]
+# Milliseconds since the epoch, which JSON has as a text.
+Moment = Annotated[
+    int, PlainSerializer(timestamps.to_text, return_type=str), Keywords(format="date-time")
+]
 Url = Annotated[str, Keywords(format="uri")]
 Status = Annotated[str, enum_of(connection_rows.STATUSES)]
 Mode = Annotated[str, enum_of(connection_rows.MODES)]
@@ -23,12 +50,21 @@ CodeWord = Annotated[str, enum_of(words.Code)]
 EmailWord = Annotated[str, enum_of(words.EmailOp)]
 TaskWord = Annotated[str, enum_of(words.TaskOp)]
 CollabWord = Annotated[str, enum_of(words.CollabOp)]
-NextPageToken = Annotated[str | None, "The `pageToken` of the next page; null on the last one."]
-HasMore = Annotated[bool, "Whether there is a next page."]
+NextPageToken = Annotated[
+    str | None, Field(description="The `pageToken` of the next page; null on the last one.")
+]
+HasMore = Annotated[bool, Field(description="Whether there is a next page.")]
 
 
 class Page(TypedDict):
-    """The members of every page beside its list."""
+    """The members of every page beside its list, by their names in Python."""
+
+    next_page_token: NextPageToken
+    has_more: HasMore
+
+
+class PageMembers(TypedDict):
+    """The members of every page beside its list, by their names in JSON."""
 
     nextPageToken: NextPageToken
     hasMore: HasMore
@@ -37,38 +73,38 @@ class Page(TypedDict):
 # -- operators, resources, connections -----------------------------------------------------------
 
 
-class Operator(TypedDict):
+class Operator(View):
     """A person whose accounts are connected."""
 
-    id: Annotated[str, "A UUID.", Keywords(format="uuid")]
-    email: Annotated[str, "The person's address."]
-    displayName: Annotated[str, "The person's display name."]
-    createdAt: Annotated[Moment, "When the operator was added."]
+    id: Annotated[str, Keywords(format="uuid")] = Field(description="A UUID.")
+    email: str = Field(description="The person's address.")
+    display_name: str = Field(description="The person's display name.")
+    created_at: Moment = Field(description="When the operator was added.")
 
 
-class OperatorPage(TypedDict):
+class OperatorPage(View):
     """Operators, oldest first."""
 
-    operators: Annotated[list[Operator], "At most `limit` of them."]
-    nextPageToken: NextPageToken
-    hasMore: HasMore
+    operators: list[Operator] = Field(description="At most `limit` of them.")
+    next_page_token: NextPageToken
+    has_more: HasMore
 
 
-class Resource(TypedDict):
+class Resource(View):
     """A container of connections; operators and access tokens are linked to it."""
 
-    id: Annotated[Long, "An id that is never used again."]
-    name: Annotated[str, "For display."]
-    operatorIds: Annotated[list[str], "The operators linked to it, by id."]
-    createdAt: Annotated[Moment, "When the resource was added."]
+    id: Long = Field(description="An id that is never used again.")
+    name: str = Field(description="For display.")
+    operator_ids: list[str] = Field(description="The operators linked to it, by id.")
+    created_at: Moment = Field(description="When the resource was added.")
 
 
-class ResourcePage(TypedDict):
+class ResourcePage(View):
     """Resources by id."""
 
-    resources: Annotated[list[Resource], "At most `limit` of them."]
-    nextPageToken: NextPageToken
-    hasMore: HasMore
+    resources: list[Resource] = Field(description="At most `limit` of them.")
+    next_page_token: NextPageToken
+    has_more: HasMore
 
 
 class Connection(TypedDict):
@@ -94,11 +130,11 @@ class Connection(TypedDict):
         "The link with which the owner renews the consent; null when not needed or no help.",
     ]
     lastOkAt: Annotated[
-        Moment | None, "The time of the account's last successful response; null: none yet."
+        MomentText | None, "The time of the account's last successful response; null: none yet."
     ]
     selectedSiteIds: Annotated[list[str], "The sites that a `selected_sites` connection reaches."]
     baseUrl: Annotated[str | None, "The base URL of the upstream; null: that of the deployment."]
-    createdAt: Annotated[Moment, "When the connection was added."]
+    createdAt: Annotated[MomentText, "When the connection was added."]
 
 
 class ConnectionPage(TypedDict):
@@ -142,7 +178,7 @@ class Consent(TypedDict):
     """A consent that was started and waits for a person."""
 
     authorizeUrl: Annotated[Url, "The address where the account's owner consents."]
-    expiresAt: Annotated[Moment, "The end of this address."]
+    expiresAt: Annotated[MomentText, "The end of this address."]
 
 
 # -- access tokens -------------------------------------------------------------------------------
@@ -160,11 +196,11 @@ class ManagedAccessToken(TypedDict):
     ]
     resourceIds: Annotated[list[Long], "The resources whose connections it can use, ascending."]
     status: Annotated[token_status.Status, "Whether calls with the token are accepted."]
-    createdAt: Annotated[Moment, "When the token was created."]
-    expiresAt: Annotated[Moment | None, "When the token expires; null: never."]
-    revokedAt: Annotated[Moment | None, "When the token was revoked; null: it is not revoked."]
+    createdAt: Annotated[MomentText, "When the token was created."]
+    expiresAt: Annotated[MomentText | None, "When the token expires; null: never."]
+    revokedAt: Annotated[MomentText | None, "When the token was revoked; null: it is not revoked."]
     lastUsedAt: Annotated[
-        Moment | None, "The time of the last call with the token; null: none yet."
+        MomentText | None, "The time of the last call with the token; null: none yet."
     ]
     settings: Annotated[
         TokenSettings, "What the token may do; a child token, as far as its ancestors may."
@@ -217,8 +253,8 @@ class CollabRule(TypedDict):
     source: Annotated[
         str, "`auto`: stored when the token created the resource.", enum_of(("manual", "auto"))
     ]
-    createdAt: Annotated[Moment, "When it was added."]
-    updatedAt: Annotated[Moment, "When it was last changed."]
+    createdAt: Annotated[MomentText, "When it was added."]
+    updatedAt: Annotated[MomentText, "When it was last changed."]
 
 
 class CollabRules(TypedDict):
@@ -247,8 +283,8 @@ class ListedDocument(TypedDict):
     path: Annotated[str, "Of these calls; variables in braces."]
     status: Annotated[int, "The HTTP status of a success."]
     description: Annotated[str | None, "For people."]
-    createdAt: Annotated[Moment, "When it was added."]
-    updatedAt: Annotated[Moment, "When it was last changed."]
+    createdAt: Annotated[MomentText, "When it was added."]
+    updatedAt: Annotated[MomentText, "When it was last changed."]
 
 
 class DocumentVariable(TypedDict):
@@ -289,7 +325,7 @@ class Decision(TypedDict):
     """One call of a token and what decided it, or one change by an administrator; no content."""
 
     id: Annotated[Long, "The id of the row."]
-    at: Annotated[Moment, "When the call was answered."]
+    at: Annotated[MomentText, "When the call was answered."]
     requestId: Annotated[str, "The call's `X-Request-Id`."]
     tokenId: Annotated[Long | None, "The token that called or was changed; null: none."]
     operatorId: Annotated[str | None, "The operator of the token."]
@@ -343,7 +379,7 @@ class DecisionPage(TypedDict):
 class ProviderError(TypedDict):
     """One response of a provider behind a request that failed then."""
 
-    at: Annotated[Moment, "When the request was answered."]
+    at: Annotated[MomentText, "When the request was answered."]
     connectionId: Annotated[Long | None, "The connection that was called; null: none."]
     provider: Annotated[str, "The API that was called; `tokens`: the OAuth server of the account."]
     status: Annotated[int | None, "The provider's HTTP status; null: no complete response."]

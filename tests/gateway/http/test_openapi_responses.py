@@ -10,6 +10,7 @@ import pytest_asyncio
 from closed_schemas import closed_responses
 from schemathesis import openapi
 from schemathesis.core.failures import Failure
+from starlette.responses import JSONResponse
 
 from gateway.operations import operators
 from gateway.operations.json_schemas import SchemaComponents
@@ -176,12 +177,14 @@ async def test_every_response_matches_its_schema(ask, client, gateway, document)
     ],
 )
 async def test_an_undescribed_member_is_noticed(ask, monkeypatch, change, wrong):
-    view = operators.view
+    create = operators.create
 
-    def changed(row):
-        return {name: value for name, value in {**view(row), **change}.items() if value is not ...}
+    async def changed(session, new):
+        members = {**(await create(session, new)).as_json(), **change}
+        described = {name: value for name, value in members.items() if value is not ...}
+        return JSONResponse(described, status_code=201)
 
-    monkeypatch.setattr(operators, "view", changed)
+    monkeypatch.setattr(operators, "create", changed)
 
     with pytest.raises(Failure, match=wrong):
         await ask("POST", "/api/operators", {"email": "ada@example.org", "displayName": "Ada"})

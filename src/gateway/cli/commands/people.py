@@ -41,7 +41,7 @@ def add_operator(
     operator = write_store(
         lambda session: operations.create(session, validated(operations.NewOperator, members))
     )
-    report(operator, lambda: output(operator["id"]), as_json=as_json)
+    report(operator, lambda: output(operator.id), as_json=as_json)
 
 
 @operators.command("list")
@@ -84,12 +84,12 @@ def remove_operator(operator_id: OperatorId, yes: Yes = False, as_json: AsJson =
 
     operator = read_store(lambda session: operations.read(session, operator_id))
     confirm(
-        f"The connections of {operator['email']} will be removed and the tokens revoked. Continue?",
+        f"The connections of {operator.email} will be removed and the tokens revoked. Continue?",
         yes=yes,
     )
     revocations = run_async(lambda: account_setup.remove_operator(operator_id))
     sentence = f"Operator {operator_id} is removed."
-    _report_removal({**operator}, sentence, revocations, as_json=as_json)
+    _report_removal(operator, sentence, revocations, as_json=as_json)
 
 
 @resources.command("add")
@@ -111,8 +111,8 @@ def add_resource(
     )
 
     def write_text() -> None:
-        info(f"Resource {resource['name']}:")
-        output(str(resource["id"]))
+        info(f"Resource {resource.name}:")
+        output(str(resource.id))
 
     report(resource, write_text, as_json=as_json)
 
@@ -148,7 +148,7 @@ def change_resource(
     async def change(session: "AsyncSession") -> "views.Resource":
         members = without_none(name=name)
         if link or unlink:
-            linked = (await operations.read(session, resource_id))["operatorIds"]
+            linked = (await operations.read(session, resource_id)).operator_ids
             members["operatorIds"] = [
                 operator for operator in [*linked, *(link or ())] if operator not in (unlink or ())
             ]
@@ -167,14 +167,14 @@ def remove_resource(resource_id: ResourceId, yes: Yes = False, as_json: AsJson =
     from gateway.operations import resources as operations
 
     resource = read_store(lambda session: operations.read(session, resource_id))
-    confirm(f"The connections of {resource['name']} will be removed. Continue?", yes=yes)
+    confirm(f"The connections of {resource.name} will be removed. Continue?", yes=yes)
     revocations = run_async(lambda: account_setup.remove_resource(resource_id))
     sentence = f"Resource {resource_id} is removed."
-    _report_removal({**resource}, sentence, revocations, as_json=as_json)
+    _report_removal(resource, sentence, revocations, as_json=as_json)
 
 
 def _report_removal(
-    removed: "Mapping[str, object]",
+    removed: "views.Operator | views.Resource",
     sentence: str,
     revocations: "Mapping[int, Revocation]",
     *,
@@ -191,4 +191,4 @@ def _report_removal(
         {"connectionId": connection_id, "result": revocation}
         for connection_id, revocation in revocations.items()
     ]
-    report({**removed, "consentRevocations": results}, write_text, as_json=as_json)
+    report({**removed.as_json(), "consentRevocations": results}, write_text, as_json=as_json)
