@@ -38,12 +38,14 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     The answer of a tool.
 
     Attributes:
-        value: The JSON value in *text*, for hosts that take structured content.
+        value: The JSON value in *text*; None: *text* is no JSON.
+        line: The line below it: what was shown, and how to go on.
         outside: Whether *text* has texts that came from outside.
     """
 
     text: str
     value: Any = None
+    line: str = ""
     is_error: bool = False
     outside: bool = False
 
@@ -73,7 +75,12 @@ def fenced(value: Any, line: str = "") -> Answer:
     """Return *value* as JSON in a fence, and *line* below it."""
     fence = secrets.token_hex(8)
     text = f"{_NOTICE.format(id=fence)}\n<<<{fence}\n{_json(value)}\n{fence}>>>"
-    return Answer(text=f"{text}\n{line}" if line else text, value=value, outside=True)
+    return Answer(text=f"{text}\n{line}" if line else text, value=value, line=line, outside=True)
+
+
+def structured(answer: Answer) -> Answer:
+    """Return *answer* for clients that read its value alone: the line is the member `next`."""
+    return fenced({**answer.value, "next": answer.line}) if answer.line else answer
 
 
 def _page_of_reduced(value: dict[str, Any]) -> Answer:

@@ -55,7 +55,7 @@ class AgentEndpoint:
         """
         *base* has what all handlers of REST share, *rows* are its calls that write, by root field.
 
-        *structured*: results also have `structuredContent`, equal to their text.
+        *structured*: results also have `structuredContent`, the JSON of their text.
         """
         self._agents = agents
         self._base = base
@@ -313,12 +313,15 @@ class AgentEndpoint:
 
     def _shown(self, answer: Answer) -> Mapping[str, Any]:
         """Return *answer* as a result of `tools/call`."""
+        takes_value = self._structured and isinstance(answer.value, dict)
+        if takes_value:
+            answer = answers.structured(answer)
         result: dict[str, Any] = {"content": [{"type": "text", "text": answer.text}]}
         if answer.is_error:
             result["isError"] = True
         if answer.outside:
             result["_meta"] = {answers.OUTSIDE: True}
-        if self._structured and isinstance(answer.value, dict):
+        if takes_value:
             result["structuredContent"] = answer.value
         return result
 

@@ -57,6 +57,7 @@ def application(
         rows=rows,
         base_url=services.settings.base_url,
         version=API_VERSION,
+        structured=services.settings.agents_structured_content,
         clock=clock,
     )
 

@@ -269,6 +269,11 @@ class Settings(BaseSettings):
     internal_enabled: bool = Field(
         default=False, description="Serve the collaboration content also under `/internal`."
     )
+    agents_structured_content: bool = Field(
+        default=False,
+        description="Whether results of the tools of agents have `structuredContent` beside their "
+        "text, for clients whose programs read it; other clients may show a model both.",
+    )
     not_found_step_ms: int = Field(
         default=50,
         ge=0,
