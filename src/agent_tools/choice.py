@@ -102,7 +102,7 @@ def _selection(chosen: UsableCall, fields: Sequence[str]) -> str:
 
 def _others(tool: Tool, call: ToolCall) -> tuple[str, ...]:
     """Return the arguments that fill no variable of *call*."""
-    flags = {each.when for each in tool.calls.values() if each.when not in each.paths}
+    flags = {flag for each in tool.calls.values() for flag in each.flags}
     own = {
         FIELDS: bool(call.brief),
         OFFSET: bool(call.text) or call.items == "messages",
@@ -110,7 +110,7 @@ def _others(tool: Tool, call: ToolCall) -> tuple[str, ...]:
         CONFIRM: call.writes,
         ACTION: tool.actions,
     }
-    return (*(name for name, is_own in own.items() if is_own), *sorted(flags - {""}))
+    return (*(name for name, is_own in own.items() if is_own), *sorted(flags))
 
 
 def _chosen_name(
@@ -124,7 +124,5 @@ def _chosen_name(
             return action, None
         known = ", ".join(usable or names)
         return (usable or names)[0], invalid_body([(ACTION, f"must be one of {known}")])
-    for name, call in tool.calls.items():
-        if call.when and sent.get(call.when) not in (None, False):
-            return name, None
-    return next(name for name, call in tool.calls.items() if not call.when), None
+    stated = {name for name, value in sent.items() if value not in (None, False)}
+    return next(name for name, call in tool.calls.items() if stated >= {*call.when.split()}), None

@@ -20,8 +20,8 @@ class ToolCall(msgspec.Struct, frozen=True, dict=True):
             or a member of one.
         fields: The selection of a result, or of each of its *items*.
         about: What it is for, as a sentence of the tool's description.
-        when: The argument that chooses this document; without actions, the first row that matches.
-            One that fills no variable is true or false.
+        when: Names of the arguments that choose this document, separated by blanks; without
+            actions, the first row that matches. Those that fill no variable are true or false.
         items: The member of the result that is a list; empty when the result is one thing.
         page: The selection beside the items.
         brief: The fields of items that are shown when the caller names none; empty: all.
@@ -45,6 +45,11 @@ class ToolCall(msgspec.Struct, frozen=True, dict=True):
     text: str = ""
     writes: bool = False
     reduce: Callable[[Any, Mapping[str, Any]], Any] | None = None
+
+    @property
+    def flags(self) -> list[str]:
+        """The arguments that choose this document and fill no variable."""
+        return [name for name in self.when.split() if name not in self.paths]
 
     @cached_property
     def paths(self) -> Mapping[str, str]:
@@ -74,7 +79,7 @@ class Tool(msgspec.Struct, frozen=True):
     A tool.
 
     Attributes:
-        description: One or two sentences; those of its documents follow.
+        description: Begins the description; the sentences of its documents follow.
         calls: Its documents; with *actions*, by the value of the argument `action`.
         hints: Annotations that differ from the defaults of the protocol.
         drafts: True or False: the tool exists only for tokens that leave mail as drafts, or send.

@@ -14,10 +14,10 @@ from agent_tools.rows import Tool, ToolCall, read, write
 _READS = MappingProxyType({"readOnlyHint": True})
 _PERSON = "{ email name }"
 _MAIL = (
-    f"id threadId subject from {_PERSON} to {_PERSON} cc {_PERSON} sentAt receivedAt isRead "
+    f"id threadId subject from {_PERSON} to {_PERSON} cc {_PERSON} receivedAt isRead "
     "labels hasAttachments attachments { id name contentType size }"
 )
-_MESSAGE = f"{_MAIL} importance bcc {_PERSON}"
+_MESSAGE = f"{_MAIL} sentAt importance bcc {_PERSON}"
 _EVENT = (
     "id title startUtc endUtc allDay status location organizer attendees { email name response } "
     "description joinUrl labels isRecurringEvent"
@@ -163,11 +163,26 @@ _FILES = read(
     page="nextPageToken authWarnings",
     brief="id name mimeType size isFolder modifiedTime",
 )
+_ATTACHMENT_TEXT = read(
+    "emailAttachmentText",
+    "mail:emailId attachment:attachmentId",
+    "content isCut",
+    about="mail, attachment: a link, or its text.",
+    when="attachment text",
+    text="content",
+)
+_FILE_TEXT = read(
+    "collabFileText",
+    "id:fileId",
+    "content isCut",
+    about="text: what it says.",
+    when="text",
+    text="content",
+)
 _ATTACHMENT = read(
     "emailAttachment",
     "mail:emailId attachment:attachmentId",
     "id name contentType size downloadUrl expiresAt",
-    about="mail, attachment: link to an attachment.",
     when="attachment",
 )
 _PERMISSIONS = read(
@@ -248,22 +263,29 @@ _FILING = {**_SAFE, "idempotentHint": True, "openWorldHint": False}
 
 TOOLS: tuple[Tool, ...] = (
     Tool("find_mail", "Newest first.", {"": _FIND_MAIL}, _READS),
-    Tool("read_mail", "Read mail; offset: go on.", {"thread": _THREAD, "message": _READ}, _READS),
-    Tool("find_events", "Calendars.", {"busy": _BUSY, "events": _EVENTS}, _READS),
+    Tool("read_mail", "", {"thread": _THREAD, "message": _READ}, _READS),
+    Tool("find_events", "", {"busy": _BUSY, "events": _EVENTS}, _READS),
     Tool(
         "find_tasks",
-        "Tasks.",
+        "",
         {"item": _ONE_ITEM, "columns": _COLUMNS, "items": _ITEMS, "boards": _BOARDS},
         _READS,
     ),
-    Tool("find_files", "Files.", {"content": _SEARCH, "files": _FILES}, _READS),
+    Tool("find_files", "", {"content": _SEARCH, "files": _FILES}, _READS),
     Tool(
         "get_file",
-        "A file.",
-        {"attachment": _ATTACHMENT, "permissions": _PERMISSIONS, "link": _LINK, "facts": _FACTS},
+        "",
+        {
+            "attachment_text": _ATTACHMENT_TEXT,
+            "text": _FILE_TEXT,
+            "attachment": _ATTACHMENT,
+            "permissions": _PERMISSIONS,
+            "link": _LINK,
+            "facts": _FACTS,
+        },
         _READS,
     ),
-    Tool("find_person", "People.", {"name": _BY_NAME, "contact": _BY_ADDRESS}, _READS),
+    Tool("find_person", "", {"name": _BY_NAME, "contact": _BY_ADDRESS}, _READS),
     Tool(
         "draft_mail",
         "Leave mail in Drafts for a person to send; it is not sent.",

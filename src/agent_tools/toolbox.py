@@ -127,8 +127,8 @@ def _definition(
         arguments = root.args if root is not None else {}
         for name, schema in _properties(usable, arguments, facts).items():
             properties.setdefault(name, schema)
-        if usable.call.when:
-            properties.setdefault(usable.call.when, {"type": "boolean"})
+        for flag in usable.call.flags:
+            properties.setdefault(flag, {"type": "boolean"})
         paths = usable.call.paths.items()
         needed.append({name for name, path in paths if is_required(arguments, path)})
     if tool.writes:

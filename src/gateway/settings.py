@@ -270,9 +270,7 @@ class Settings(BaseSettings):
         default=False, description="Serve the collaboration content also under `/internal`."
     )
     agents_structured_content: bool = Field(
-        default=False,
-        description="Whether results of the tools of agents have `structuredContent` beside their "
-        "text, for clients whose programs read it; other clients may show a model both.",
+        default=False, description="Whether results of agents' tools have `structuredContent` too."
     )
     not_found_step_ms: int = Field(
         default=50,
@@ -297,8 +295,7 @@ class Settings(BaseSettings):
     )
     metrics_token: SecretStr | None = Field(
         default=None,
-        description="Bearer credential that `/metrics` takes besides the admin token, at least 16 "
-        "characters.",
+        description="Bearer of `/metrics` besides the admin token, at least 16 characters.",
     )
     traces_endpoint: BaseUrl | None = Field(
         default=None,
@@ -359,15 +356,14 @@ class Settings(BaseSettings):
         """Return id and secret of this deployment's OAuth client at *provider*, as far as set."""
         prefix = CONSENTS[provider].client
         secret: SecretStr | None = getattr(self, f"{prefix}_client_secret")
-        client_id: str | None = getattr(self, f"{prefix}_client_id")
-        return client_id, None if secret is None else secret.get_secret_value()
+        text = None if secret is None else secret.get_secret_value()
+        return getattr(self, f"{prefix}_client_id"), text
 
     @property
     def upstream_origins(self) -> frozenset[str]:
         """The `scheme://host:port` of every upstream that connections may use."""
-        allowed = (
-            host if "://" in host else f"https://{host}" for host in self.allowed_upstream_hosts
-        )
+        hosts = self.allowed_upstream_hosts
+        allowed = (host if "://" in host else f"https://{host}" for host in hosts)
         return frozenset(origin_of(url) for url in (*self.upstreams.values(), *allowed))
 
     @property
@@ -399,7 +395,5 @@ class Settings(BaseSettings):
     def ready_to_open(self) -> Self:
         """Check what every access to the store needs; `NotConfigured`: no secret keys."""
         if not self.secret_keys or not self.secret_keys.get_secret_value().strip():
-            raise NotConfigured(
-                "AGW_SECRET_KEYS is needed; `access-gateway secret new` makes a key."
-            )
+            raise NotConfigured("AGW_SECRET_KEYS is needed; `access-gateway secret new` makes one.")
         return self
