@@ -51,3 +51,8 @@ def test_check_fails_when_the_tests_or_the_types_do(tests, types, monkeypatch, c
 
     assert main() == (tests or types)
     assert capfd.readouterr().out == "types\n"
+
+
+@pytest.mark.parametrize("lock", ["requirements.lock", PRODUCT])
+def test_the_image_and_the_demo_have_the_reader_of_pdf(lock):
+    assert "\npypdf==" in (REPOSITORY / lock).read_text()

@@ -1,6 +1,6 @@
 """Readable text of files: docs/spec/readable-text.md#files."""
 
-import importlib.util
+import sys
 import time
 
 import documents
@@ -10,9 +10,6 @@ from documents import excel, paragraphs, pdf, word
 from time_bounds import time_bound
 
 from providers.readable_text import files
-
-HAS_PDF = importlib.util.find_spec("pypdf") is not None
-needs_pdf = pytest.mark.skipif(not HAS_PDF, reason="pypdf (the extra `text`) is not installed")
 
 DATES = (
     '<styleSheet><numFmts><numFmt numFmtId="164" formatCode="dd/mm/yyyy"/>'
@@ -109,18 +106,20 @@ async def test_a_text_is_decoded_by_its_charset():
     assert text == files.FileText("Müller", is_cut=False)
 
 
-@needs_pdf
 async def test_it_reads_the_pages_of_a_pdf():
     assert await read("pdf", pdf("One", "Two")) == files.FileText("One\nTwo\n", is_cut=False)
 
 
-@pytest.mark.skipif(HAS_PDF, reason="pypdf is installed")
-async def test_without_its_reader_a_pdf_is_refused():
+async def test_without_its_reader_a_pdf_is_refused(monkeypatch, tmp_path):
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')  # without packages
+    python.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(python))
     with pytest.raises(files.NoText, match="extra `text`"):
         await read("pdf", pdf("One"))
 
 
-@pytest.mark.parametrize("kind", ["docx", "xlsx", "pptx", pytest.param("pdf", marks=needs_pdf)])
+@pytest.mark.parametrize("kind", ["docx", "xlsx", "pptx", "pdf"])
 async def test_what_is_damaged_is_refused(kind):
     with pytest.raises(files.NoText, match="damaged"):
         await read(kind, b"junk" * 1000)
@@ -155,7 +154,6 @@ async def test_a_hostile_document_is_bounded(name):
 
 
 @pytest.mark.slow
-@needs_pdf
 @pytest.mark.parametrize("name", HOSTILE_PDFS)
 async def test_a_hostile_pdf_is_bounded(name):
     assert await outcome("pdf", HOSTILE_PDFS[name]()) in {"cut", "NoText", "TooLargeForText"}
