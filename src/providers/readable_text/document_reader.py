@@ -303,7 +303,7 @@ def _date_styles(package: Package) -> set[int]:
     def start(name: str, attributes: Attributes) -> None:
         inside.append(name)
         if name == "numFmt":
-            code = re.sub(r'"[^"]*"|\[[^\]]*\]|\\.', "", attributes.get("formatCode", ""))
+            code = re.sub(r'"[^"]*"|\[[^\[\]]*\]|\\.', "", attributes.get("formatCode", ""))
             if re.search("[ymdhs]", code, re.IGNORECASE):
                 formats.add(int(attributes.get("numFmtId", "0")))
         elif name == "xf" and "cellXfs" in inside:
