@@ -17,6 +17,8 @@ import pytest
 from cpu_growth import least_seconds, super_linear
 from paths import REPOSITORY
 
+from providers.catalogue.tables import CONNECTORS, MAIL_PREFIXES
+
 SRC = REPOSITORY / "src"
 FUNCTIONS = {
     "compile",
@@ -31,8 +33,13 @@ FUNCTIONS = {
 }
 METHODS = FUNCTIONS - {"compile"}
 
-# An expression built from values that exist only inside a function: values to try it with.
+# An expression built from values that exist only inside a function or a comprehension: values to
+# try it with, or a list of them.
 VALUES = {
+    "catalogue/tables.py": [
+        {"path": path} for connector in CONNECTORS.values() for path in connector.item_paths
+    ],
+    "providers/ids.py": [{"code": code} for code in MAIL_PREFIXES],
     "content/field_selection.py": {"names": ["Title", "aa", "a a"]},
     "content/file_lister.py": {"part": "aa"},
     "providers/search_text.py": {"kind": "script"},
@@ -112,7 +119,8 @@ def expressions(path):
             name = names.get(call)
             used = methods_by_name()
             methods = used[str(path), name] | used[name] or passed_on(tree(path)) or METHODS
-        yield f"{relative}:{call.lineno}", evaluated(call, vars(module) | values), methods
+        for tried in values if isinstance(values, list) else [values]:
+            yield f"{relative}:{call.lineno}", evaluated(call, vars(module) | tried), methods
 
 
 def evaluated(call, namespace):
