@@ -13,6 +13,7 @@ from sqlalchemy import text
 
 from gateway.errors import CommandError
 from gateway.store import database as databases
+from gateway.store import postgres as postgres_store
 from gateway.store import sqlite
 from gateway.store.database import Database, StorageUnavailable
 
@@ -68,7 +69,7 @@ async def test_a_start_waits_for_the_migration_of_another_process_and_says_so(
 async def test_locks_of_a_process_that_stands_still_in_a_transaction_are_released(
     postgres, monkeypatch
 ):
-    monkeypatch.setattr(databases, "_IDLE_MS", 500)
+    monkeypatch.setattr(postgres_store, "_IDLE_MS", 500)
     still, other = Database.open(postgres.url), Database.open(postgres.url)
     await still.migrate()
     update = text("UPDATE deployment SET id = id")

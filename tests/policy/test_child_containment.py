@@ -90,6 +90,7 @@ WIDEST = {
     "maskMode": "basic",
     "sendMode": "direct",
     "writes": "direct",
+    "agentTools": "graph",
 }
 
 

@@ -31,6 +31,8 @@ NEEDED = {"id", "gid", "value", "responses", "status", "body", "labels", "hitsCo
 NEEDED |= {"data", "boards", "board", "items_page", "items", "messages"}
 # Google leaves members without a value out, and writes no null.
 NEEDED |= {"payload", "snippet", "labelIds", "internalDate"}
+# Of one read alone: without its part and its type, no attachment has a text.
+NEEDED_BY = {"email/get_email_attachment_text": {"attachmentId", "mimeType", "partId", "parts"}}
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +90,7 @@ def test_a_member_that_is_null_is_absent(served, monkeypatch, row):
     url = served.url(row.path) + QUERIES.get(row.path, "")
     expected, _ = served.call("GET", url)
     statuses = {}
-    for name in sorted(answers.names - NEEDED):
+    for name in sorted(answers.names - NEEDED - NEEDED_BY.get(row.document, set())):
         answers.null = name
         response, _ = served.call("GET", url)
         if response.status_code != expected.status_code:

@@ -26,7 +26,8 @@ CASES = {
 
 ROWS = [
     pytest.param("people", FEW, id="few"),
-    *(pytest.param(case, DOCUMENTS, id=case) for case in CASES),
+    *(pytest.param(case, DOCUMENTS, id=case) for case in MASKS),
+    pytest.param("folder", 2 * DOCUMENTS, id="folder"),  # few of the documents show files
 ]
 
 
@@ -49,7 +50,7 @@ def test_hidden_differences_change_no_answer(world_template, tmp_path, case, cou
     answered = [expected[0] == 200 for expected, _ in before]
     assert sum(answered) > count / 2  # others are too costly
     differing = sum(old != new for (_, old), (_, new) in zip(before, after, strict=True))
-    assert differing > count * SHARES[case] / 2
+    assert differing > count * SHARES[case] / 3
     print(f"{sum(answered)} of {count}, {differing} differ where all is visible")  # noqa: T201
 
 

@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from datetime import datetime
 
 import httpx
 import pytest
@@ -394,6 +395,7 @@ async def test_decisions_are_filtered_and_paged(world):
         return [name for (name,) in await rows(world, "requestId", **filters)]
 
     moments = dict(await rows(world, "requestId", "at"))
+    instants = {name: datetime.fromisoformat(at) for name, at in moments.items()}
     assert await matching_operations() == ["a", "b", "c", "d"]
     (first_token, other_token, *_) = [token_id for (token_id,) in await rows(world, "tokenId")]
     assert await matching_operations(tokenId=other_token) == ["b", "d"]
@@ -403,10 +405,10 @@ async def test_decisions_are_filtered_and_paged(world):
     assert await matching_operations(code="OPERATION_NOT_ALLOWED", tokenId=first_token) == []
     assert await matching_operations(operation="emails", requestId="c") == ["c"]
     assert await matching_operations(since=moments["c"]) == [
-        name for name in "abcd" if moments[name] >= moments["c"]
+        name for name in "abcd" if instants[name] >= instants["c"]
     ]
     assert await matching_operations(until=moments["c"]) == [
-        name for name in "abcd" if moments[name] < moments["c"]
+        name for name in "abcd" if instants[name] < instants["c"]
     ]
 
     first = await listed(world, limit=3)
