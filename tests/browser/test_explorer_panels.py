@@ -116,6 +116,23 @@ def test_the_panel_tells_rules_in_general_words(look):
     assert "application/pdf" not in text
 
 
+def test_the_panel_tells_that_effects_are_shown_first(look, demo):
+    admin = {"Authorization": f"Bearer {demo['adminToken']}"}
+    path, request = f"{look.origin}/api/access-tokens", look.page.request
+    tokens = request.get(path, headers=admin).json()["tokens"]
+    owner = {name: tokens[0][name] for name in ("operatorId", "resourceIds")}
+    body = {**owner, "name": "effects", "settings": {"writes": "effect"}}
+    made = request.post(path, headers=admin, data=body).json()
+    look.page.goto(f"{look.origin}/explorer/")
+    look.page.fill("#gw-token", made["token"])
+    look.page.click("text=Connect")
+    panel(look, "This token")
+
+    look.page.wait_for_selector(
+        ".gw-panel >> text=A write runs only as the effect that was shown before it."
+    )
+
+
 def test_masked_fields_are_grey_in_the_documentation(look):
     choose(look, "masked")
     look.page.click("[aria-label*='Documentation']")
@@ -128,7 +145,7 @@ def test_masked_fields_are_grey_in_the_documentation(look):
         re.split("[:(]", item.inner_text())[0]: item.get_attribute("data-masked-by")
         for item in look.page.locator("[data-masked-by]").all()
     }
-    by_body = dict.fromkeys(("body", "bodyType", "links"), "body")
+    by_body = dict.fromkeys(("body", "bodyType", "links", "text"), "body")
     hidden = {"to": "to", "attachments": "attachments", "bodyPreview": "body_preview"}
     assert marked == {**hidden, **by_body}
     opacity = "element => getComputedStyle(element.firstElementChild).opacity"

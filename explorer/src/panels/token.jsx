@@ -33,6 +33,7 @@ function rules({ settings }) {
     settings.allowedConnectionIds && 'Chosen accounts alone.',
     settings.recipientRules && 'Mail and invitations to allowed recipients alone.',
     settings.sendMode === 'draft' && 'Mail is left as a draft for a person to send.',
+    settings.writes === 'effect' && 'A write runs only as the effect that was shown before it.',
     settings.allowChildren && 'May make child tokens, which may do no more.',
   ].filter(Boolean);
 }
