@@ -30,7 +30,8 @@ _PAGING = (
     "meta",
     "moreResultsAvailable",
 )
-_RESERVED = 2_500  # characters of the notice, the fence and the last line
+_AROUND = 250  # characters of the notice, the fence and a last line without a cursor
+_RESERVED = 2_500  # the same with a cursor
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -180,11 +181,16 @@ def _cut(value: Any, most: int, *, entries: int | None = None) -> Any:
 
 
 def _slice(value: dict[str, Any], member: str, offset: int) -> tuple[dict[str, Any], str]:
-    """Cut the text that `offset` continues; the line tells how to go on."""
+    """
+    Cut the text that `offset` continues; the line tells how to go on.
+
+    The answer as a whole has `MAX_TEXT` characters, unless what stands beside the text is long.
+    """
     text: str = value[member]
-    most, room = MAX_TEXT, MAX_ANSWER - _RESERVED
-    while len(_json(text[offset : offset + most])) > room // 2 and most > 1:
-        most //= 2  # of characters that JSON escapes
+    beside = _AROUND + len(_json({**value, member: ""}))
+    room = most = max(MAX_TEXT - beside, MAX_TEXT // 2)
+    while (size := len(_json(text[offset : offset + most]))) > room:
+        most = most * room // size  # JSON escapes some characters
     shown = text[offset : offset + most]
     end = offset + len(shown)
     line = f"cut at {end} of {len(text)}; offset: {end}" if end < len(text) else ""

@@ -1,14 +1,7 @@
 """The tools of a token with everything: their number and size, and every read."""
 
-import json
-
 import whole_world
-from agent_client import Agent
-
-
-def tokens(tools):
-    """Return the size of a list of tools in tokens: four characters of compact JSON each."""
-    return len(json.dumps(list(tools.values()), separators=(",", ":"), ensure_ascii=False)) / 4
+from agent_client import Agent, tokens
 
 
 def test_the_full_list_is_small_and_its_reads_work(world_template, tmp_path):

@@ -3,37 +3,13 @@
 import json
 
 import pytest
-from agent_client import Agent, text_of
+from agent_client import ASSISTANT, READER, Agent, text_of, tokens
 
 from agent_tools.table import TOOLS
 from agent_tools.toolbox import root_field, usable_call
 from gateway.documents import prepared
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
-
-READER = {
-    "allowedEmailOperations": ["search_emails", "view_email", "view_thread"],
-    "collabAccessEnabled": False,
-    "calendarAccessEnabled": False,
-}
-ASSISTANT = {
-    **READER,
-    "allowedEmailOperations": [
-        *READER["allowedEmailOperations"],
-        "send_email",
-        "reply_to_email",
-        "forward_email",
-        "mark_as_read",
-        "apply_labels",
-    ],
-    "sendMode": "draft",
-}
-
-
-def tokens(tools):
-    """Return the size of a list of tools in tokens: four characters of compact JSON each."""
-    text = json.dumps(list(tools.values()), separators=(",", ":"), ensure_ascii=False)
-    return len(text) / 4
 
 
 async def listed(world, **settings):

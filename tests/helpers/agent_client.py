@@ -4,6 +4,23 @@ import json
 import re
 from typing import Any
 
+READER = {
+    "allowedEmailOperations": ["search_emails", "view_email", "view_thread"],
+    "collabAccessEnabled": False,
+    "calendarAccessEnabled": False,
+}
+ASSISTANT = {
+    **READER,
+    "allowedEmailOperations": [
+        *READER["allowedEmailOperations"],
+        "send_email",
+        "reply_to_email",
+        "forward_email",
+        "mark_as_read",
+        "apply_labels",
+    ],
+    "sendMode": "draft",
+}
 VERSION = "2026-07-28"
 _FENCE = re.compile(r"<<<([0-9a-f]{16})\n(.*)\n\1>>>(?:\n(.*))?", re.DOTALL)
 
@@ -32,6 +49,12 @@ def modern(
 def legacy(method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
     """Return the body of a request of an earlier revision."""
     return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params or {}}
+
+
+def tokens(tools):
+    """Return the size of a list of tools in tokens: four characters of compact JSON each."""
+    text = json.dumps(list(tools.values()), separators=(",", ":"), ensure_ascii=False)
+    return len(text) / 4
 
 
 class Agent:
