@@ -78,7 +78,7 @@ def direction_of_set(before: AbstractSet[Any], after: AbstractSet[Any]) -> Direc
 
 
 def direction_of_end(before: int | None, after: int | None) -> Direction:
-    """Return the direction of a moved end of a token; None is no end."""
+    """Return the direction of a moved end of a token; None means no end."""
     return direction(widens=_limit(before, after), narrows=_limit(after, before))
 
 
@@ -164,7 +164,7 @@ def _restriction(before: frozenset[Any] | None, after: frozenset[Any] | None) ->
 
 
 def _limit(before: int | None, after: int | None) -> bool:
-    """Compare upper limits; None is no limit."""
+    """Compare upper limits; None means no limit."""
     return before is not None and (after is None or after > before)
 
 

@@ -8,7 +8,7 @@ def parse_utc(text: str | None) -> datetime | None:
     Read an ISO 8601 time, or a day as its midnight.
 
     Returns:
-        UTC, which is also assumed of a time without an offset; None when *text* is no time.
+        UTC, which is also assumed of a time without an offset; None when *text* is not a time.
     """
     if not text:
         return None

@@ -84,7 +84,7 @@ def test_a_store_is_not_opened_with_a_sqlite_that_may_corrupt_it(part):
 def test_a_store_without_demo_data_is_left_unchanged(tmp_path):
     (tmp_path / "gateway.db").write_bytes(b"somebody's")
     with (
-        pytest.raises(FolderTaken, match=r"is no demo's: give another folder with --data\.$"),
+        pytest.raises(FolderTaken, match=r"is not a demo's: give another folder with --data\.$"),
         locked_folder(tmp_path, reset=True),
     ):
         raise AssertionError

@@ -197,7 +197,7 @@ class DecisionLog:
         return rows
 
     def _link(self, rows: Sequence[Decision]) -> list[tuple[object, ...]]:
-        """Remove resource ids that are no ids, and sign the rows, which are final from here on."""
+        """Remove resource ids that are not ids, and sign the rows, which are final from here on."""
         signed: list[tuple[object, ...]] = []
         for row in rows:
             if row.resource_id is not None and not looks_like_id(row.surface, row.resource_id):

@@ -75,7 +75,7 @@ def parse(options: AddOptions, owner: tuple[str, int], secret: str | None) -> Ne
         raise InvalidInput(f"There is no kind {kind}. Known: {', '.join(KINDS)}.")
     if provider not in providers:
         known = ", ".join(with_product(kind, code) for code in providers)
-        raise InvalidInput(f"{provider} is no provider of {kind}. Known: {known}.")
+        raise InvalidInput(f"{provider} is not a provider of {kind}. Known: {known}.")
     if options.client_id:
         scopes = ["Sites.Selected"]
     elif secret is None and not options.read_only:

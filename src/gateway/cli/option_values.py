@@ -15,7 +15,7 @@ def text(value: str) -> str:
     Return the text that *value* is or refers to.
 
     Raises:
-        typer.BadParameter: The file cannot be read, or is no text.
+        typer.BadParameter: The file cannot be read, or is not text.
     """
     if value == "-":
         return sys.stdin.read()
@@ -27,7 +27,7 @@ def content(file: Path) -> str:
     Return the text of a *file* that an option names.
 
     Raises:
-        typer.BadParameter: It cannot be read, or is no text.
+        typer.BadParameter: It cannot be read, or is not text.
     """
     try:
         return file.read_text("utf-8")
@@ -43,7 +43,7 @@ def document(file: Path) -> str:
 
     Raises:
         OSError: It cannot be read.
-        CommandError: It is no text.
+        CommandError: It is not text.
     """
     from gateway.errors import CommandError
 

@@ -22,7 +22,7 @@ def post(url: str, path: str, headers: Mapping[str, str], body: bytes) -> bytes:
     parts = urlsplit(url)
     host = parts.hostname
     if host is None or parts.scheme not in {"http", "https"}:
-        raise CommandError(f"{url} is no base URL: http://… or https://…")
+        raise CommandError(f"{url} is not a base URL: http://… or https://…")
     if parts.scheme == "https":
         connection: http.client.HTTPConnection = http.client.HTTPSConnection(
             host, parts.port, timeout=TIMEOUT_SECONDS, context=ssl.create_default_context()

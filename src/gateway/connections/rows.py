@@ -53,8 +53,8 @@ def check_base_url(url: str, allowed: Container[str]) -> str:
         allowed: Origins, `scheme://host:port`.
 
     Raises:
-        OriginNotAllowed: The origin is not among *allowed*, or *url* is no http(s) URL, or has a
-            user, a query, a fragment or dot segments.
+        OriginNotAllowed: The origin is not among *allowed*, or *url* is not an http(s) URL, or has
+            a user, a query, a fragment or dot segments.
     """
     from providers.http.urls import BaseUrl  # noqa: PLC0415 - httpx is heavy for a command
 

@@ -68,7 +68,7 @@ def locked_folder(data: Path, *, reset: bool) -> Iterator[State | None]:
     """
     is_demo = (data / LOCK).exists() or (data / STATE).exists()
     if not is_demo and (data / "gateway.db").exists():
-        raise FolderTaken(f"The store in {data} is no demo's: give another folder with --data.")
+        raise FolderTaken(f"The store in {data} is not a demo's: give another folder with --data.")
     lock = os.open(data / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -28,8 +28,8 @@ def bucket(scope: Scope, proxies: Sequence[Network]) -> str:
     Return the key of the request's per-address rate limits.
 
     It is the peer's address; behind a trusted proxy, the right-most hop of `X-Forwarded-For` that
-    is no trusted proxy. A hop that is not an address ends the search: the last trusted hop counts.
-    IPv6 addresses count by their /64.
+    is not a trusted proxy. A hop that is not an address ends the search: the last trusted hop
+    counts. IPv6 addresses count by their /64.
     """
     client = scope.get("client")
     if not proxies:

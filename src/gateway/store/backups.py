@@ -68,13 +68,13 @@ def version_of(url: str, copy: Path) -> str:
         script = _run(url, "pg_restore", *options, connect_option=None)
         version_row = re.search(r"^COPY .*\n(\w+)$", script, re.MULTILINE)
         if version_row is None:
-            raise CommandError(f"{copy} is no copy of a store.")
+            raise CommandError(f"{copy} is not a copy of a store.")
         return version_row[1]
     try:
         with closing(sqlite.connect(f"{copy.absolute().as_uri()}?mode=ro", uri=True)) as connection:
             version = connection.execute(f"SELECT version_num FROM {_VERSION_TABLE}").fetchone()[0]  # noqa: S608 - a constant
     except (sqlite.Error, TypeError):
-        raise CommandError(f"{copy} is no copy of a store.") from None
+        raise CommandError(f"{copy} is not a copy of a store.") from None
     if problem := damage(copy):
         raise CommandError(f"{copy} is damaged: {problem}.")
     return str(version)

@@ -42,7 +42,7 @@ def _has_times(event: N, times: Callable[[N], Span]) -> bool:
     try:
         times(event)
     except Missing:
-        return True  # an event without a time is no broken one
+        return True  # an event without a time is not a broken one
     except Broken:
         return False
     return True

@@ -93,7 +93,7 @@ def decode(encoded: bytes) -> Fingerprint:
     Deserialize what `encode` returned.
 
     Raises:
-        ValueError: It is no fingerprint.
+        ValueError: It is not a fingerprint.
     """
     fingerprint: Fingerprint = msgspec.msgpack.decode(encoded, type=Fingerprint)
     return fingerprint

@@ -21,7 +21,7 @@ def read(text: str, *, most: int) -> list[range]:
     Return the UIDs of a set as ranges, in its order.
 
     Raises:
-        ValueError: It is no set of numbers, or has more than *most* UIDs.
+        ValueError: It is not a set of numbers, or has more than *most* UIDs.
     """
     ranges: list[range] = []
     count = 0

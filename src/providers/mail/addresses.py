@@ -44,7 +44,7 @@ def parse(header: str) -> tuple[Participant, ...]:
     Return the mailboxes of an address header, in order.
 
     What stands in angle brackets is the address, whatever the name before them looks like. Without
-    brackets an entry without @ is no address; before an entry with brackets it is a part of the
+    brackets an entry without @ is not an address; before an entry with brackets it is a part of the
     name, which holds a comma then.
     """
     return _parse_cached(header) if len(header) <= _MAX_CACHED else _parse(header)

@@ -92,7 +92,7 @@ _ZONES = MappingProxyType(
 
 
 def parse(header: str) -> datetime | None:
-    """Return a Date header as UTC, also assumed without an offset; None when it is no date."""
+    """Return a Date header as UTC, also assumed without an offset; None when it is not a date."""
     return _parse_cached(header) if len(header) <= _MAX_CACHED else _parse(header)
 
 

@@ -25,7 +25,7 @@ def decode(text: str) -> str:
     """
     Return a header with its encoded words decoded; a word of an unknown charset stays as it is.
 
-    Blanks between words are no part of the text, and a character may begin in one word and end in
+    Blanks between words are not part of the text, and a character may begin in one word and end in
     the next one.
     """
     if "=?" not in text or len(text) > _MAX_LENGTH:

@@ -109,7 +109,7 @@ def arrange(root: PartT, *, most: int = sys.maxsize) -> Arrangement[PartT]:
             if part.media_type.startswith("text/") and part.disposition != "attachment"
         ]
         texts = others[:1]
-    if branch.texts or branch.named:  # the first text is no attachment
+    if branch.texts or branch.named:  # the first text is not an attachment
         files = [part for part in files if part is not texts[0]]
     shown = list(_bounded(texts))
     if len(shown) < len(texts):

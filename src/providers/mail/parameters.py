@@ -42,7 +42,7 @@ def without_comment(text: str) -> str:
     """Return a value without blanks around it and a comment behind it (RFC 2045, 5.1)."""
     text = text.strip()
     start = text.rfind("(") if text.endswith(")") else -1
-    # `a(1).pdf` is a name, although parentheses are no characters of one.
+    # `a(1).pdf` is a name, although parentheses are not characters of one.
     return text[:start].rstrip() if start >= 0 and not text[:start][-1:].strip() else text
 
 

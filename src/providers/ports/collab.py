@@ -69,7 +69,7 @@ class InvalidFields(Exception):
 
 
 class InvalidDestination(Exception):
-    """The target of a move is no folder, in another library, or inside the moved folder (400)."""
+    """The target of a move is a file, in another library, or inside the moved folder (400)."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)

@@ -56,7 +56,7 @@ def parse(body: bytes, email: str) -> dict[str, Sequence[ConfiguredServer]]:
     except (expat.ExpatError, LookupError) as failure:
         raise ValueError("The file is not XML.") from failure
     if not reader.is_configuration:
-        raise ValueError("The file is no configuration of mail clients.")
+        raise ValueError("The file is not a configuration of mail clients.")
     servers: dict[str, list[ConfiguredServer]] = {"imap": [], "smtp": []}
     for protocol, members in reader.servers:
         server = _server(members, email)

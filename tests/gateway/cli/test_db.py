@@ -364,8 +364,8 @@ def test_a_backup_replaces_a_file_only_with_force(run, deployed, file):
     ("content", "message"),
     [
         pytest.param(None, "There is no file", id="nothing"),
-        pytest.param(b"hello", "is no copy of a store", id="something else"),
-        pytest.param(b"", "is no copy of a store", id="an empty file"),
+        pytest.param(b"hello", "is not a copy of a store", id="something else"),
+        pytest.param(b"", "is not a copy of a store", id="an empty file"),
     ],
 )
 def test_a_file_that_is_not_a_backup_is_not_restored(run, rows, file, content, message):

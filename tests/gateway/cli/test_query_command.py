@@ -249,7 +249,7 @@ def test_a_file_that_is_not_a_schema_is_reported(run, text):
     refused = run("schema", "check", "-", input=text)
 
     assert (refused.exit_code, refused.stdout) == (1, "")
-    assert "The file is no schema" in refused.stderr
+    assert "The file is not a schema" in refused.stderr
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ UNKNOWN = [
     (BOARDS.replace("resource 1", "resource 9"), "There is no resource 9."),
     (
         BOARDS.replace("BOARDS", "FAX"),
-        "FAX is no provider of tasks. Known: BOARDS (monday.com), PROJECTS (Asana).",
+        "FAX is not a provider of tasks. Known: BOARDS (monday.com), PROJECTS (Asana).",
     ),
     (
         BOARDS.replace("tasks", "fax"),

@@ -91,7 +91,7 @@ def _compare(published: str) -> dict[str, list[dict[str, str]]]:
     try:
         before = build_schema(published, assume_valid_sdl=True)
     except (GraphQLError, TypeError) as problem:
-        raise CommandError(f"The file is no schema: {str(problem).splitlines()[0]}") from None
+        raise CommandError(f"The file is not a schema: {str(problem).splitlines()[0]}") from None
     now = build_schema(schema.sdl(), assume_valid_sdl=True)
     return {
         "breaking": _sorted_changes(find_breaking_changes(before, now)),

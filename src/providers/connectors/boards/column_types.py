@@ -46,7 +46,7 @@ _WRITABLE = (TYPES.keys() - {"file", "mirror", "subtasks", "formula"}) | {
     "location",
     "color_picker",
 }
-_NAME = "name"  # monday.com's column for the item's name, which is no column of the gateway
+_NAME = "name"  # monday.com's column for the item's name, which is not a column of the gateway
 
 # Attributes of `TaskItem` that a type reveals besides the derived fields it is the source of.
 _SHOWS: Mapping[str, frozenset[str]] = MappingProxyType(

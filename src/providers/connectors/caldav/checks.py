@@ -62,8 +62,8 @@ def _addresses(info: ConnectionInfo, memory: AccountMemory) -> Observation:
     return expect(
         info.account_email.casefold() in memory.addresses,
         "accountEmail is an address of the account.",
-        "accountEmail is no address of the account: invitations that the owner declined may count "
-        "as busy.",
+        "accountEmail is not an address of the account: invitations that the owner declined may "
+        "count as busy.",
     )
 
 

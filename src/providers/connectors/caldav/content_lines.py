@@ -23,7 +23,7 @@ _PARTS = re.compile(r"((?:[^\\,]|\\.)*)(?:,|\Z)", re.DOTALL)
 
 
 class NotCalendar(ValueError):
-    """A text is no iCalendar, or too long."""
+    """A text is not iCalendar, or too long."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,7 +94,7 @@ class TimeReader:
         A time without a zone, or with an unknown one, is by the clock of *like*.
 
         Raises:
-            ValueError: It is no time.
+            ValueError: It is not a time.
         """
         match = _TIME.fullmatch((line.value if text is None else text).strip().upper())
         if match is None or int(match[1]) not in _YEARS:
@@ -163,7 +163,7 @@ class TimeReader:
         return Length(nominal=_DAY) if start.is_day else Length()
 
     def _period(self, line: ContentLine, start: EventTime, end: str) -> Length | None:
-        """Return the length of a period by what is behind its solidus; None if it is no period."""
+        """Return the length of a period by what is behind its solidus; None if it has none."""
         if not end.strip():
             return None
         if "P" in end.upper():

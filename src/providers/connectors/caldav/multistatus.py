@@ -108,7 +108,7 @@ async def read_multistatus(body: bytes, *, most: int) -> Multistatus:
     Return the first *most* resources of an answer, without those that are missing.
 
     Raises:
-        Broken: The body is no multi-status answer, or has too many elements.
+        Broken: The body is not a multi-status answer, or has too many elements.
     """
     is_long = len(body) > _LONG
     return await in_thread(lambda: parse_multistatus(body, most=most), is_long=is_long)

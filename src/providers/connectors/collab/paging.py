@@ -50,7 +50,7 @@ class PageCursor:
         Parse a cursor; None is the beginning.
 
         Raises:
-            InvalidCursor: The text is no cursor.
+            InvalidCursor: The text is not a cursor.
         """
         if cursor is None:
             return cls()

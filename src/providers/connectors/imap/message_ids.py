@@ -46,7 +46,7 @@ class MessageIds:
         Return the location in a message's id.
 
         Raises:
-            Missing: It is no id of a message of this connection.
+            Missing: It is not an id of a message of this connection.
         """
         plain = self._open(native, _MESSAGE)
         numbers = plain[:_NUMBER_BYTES], plain[_NUMBER_BYTES : 2 * _NUMBER_BYTES]
@@ -61,7 +61,7 @@ class MessageIds:
         Return the Message-ID in a thread's id.
 
         Raises:
-            Missing: It is no id of a thread of this connection.
+            Missing: It is not an id of a thread of this connection.
         """
         return self._open(native, _THREAD)
 

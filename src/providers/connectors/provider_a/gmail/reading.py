@@ -32,7 +32,7 @@ MAX_IDS_PER_PAGE = 500
 WIDE_PAGE = 25  # messages per page when many of them will not match
 # Messages per call, which cost 20 units each: docs/spec/email.md#cost-of-a-listing.
 MAX_MESSAGES = 70
-_CHAT = "CHAT"  # a line of a conversation in Google Chat, which is no mail
+_CHAT = "CHAT"  # a line of a conversation in Google Chat, which is not mail
 _HIDDEN_FOLDERS = frozenset({"DRAFT", "TRASH", "SPAM"})
 
 
@@ -215,7 +215,7 @@ def decode_message(response: Response) -> Message:
     Decode a response that is a message.
 
     Raises:
-        Broken: The response is no message, or an id is invalid.
+        Broken: The response is not a message, or an id is invalid.
     """
     message = response.decode(Message)
     if not mapping.have_valid_ids([message]):
