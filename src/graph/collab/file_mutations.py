@@ -72,7 +72,7 @@ async def upload_file(  # noqa: PLR0913 - the documented parameters, name by nam
         created = await create_with_rule(
             context,
             FILE,
-            _fingerprint(parent, name, size=body.size, renames=upload.conflict == "rename"),
+            _fingerprint(parent, name, size=body.size, conflict=upload.conflict),
             lambda: changes.apply_naming(context.content.upload(parent.file.key, upload)),
         )
         return DriveOperationResultView(file_id=created.id)
@@ -205,7 +205,7 @@ def _fingerprint(
     *,
     is_folder: bool = False,
     size: int | None = None,
-    renames: bool = False,
+    conflict: str = "fail",
 ) -> FileFingerprint:
     """Build the fingerprint of a file or folder that is about to be created in *parent*."""
     return FileFingerprint(
@@ -214,7 +214,8 @@ def _fingerprint(
         name=name,
         is_folder=is_folder,
         size=size,
-        renames=renames,
+        renames=conflict == "rename",
+        replaces=conflict == "replace",
     )
 
 

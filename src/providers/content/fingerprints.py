@@ -23,7 +23,7 @@ from providers.records.collab import File, Row
 CLOCK_SKEW = timedelta(seconds=5)  # between upstream's clock and ours; upstream rounds to seconds
 MAX_NUMBERED_NAMES = 10  # that upstream may have chosen when the name was taken
 MAX_PAGES = 10  # of a list's newest items
-_FILE_ATTRIBUTES = frozenset({"name", "size", "created_time", "owners"})
+_FILE_ATTRIBUTES = frozenset({"name", "size", "created_time", "owners", "modified_time", "editors"})
 _ROW_ATTRIBUTES = frozenset({"fields", "created_date_time"})
 # Upstream writes properties into these files, so that they grow.
 _GROWING = (".docx", ".xlsx", ".pptx")
@@ -37,6 +37,7 @@ class FileFingerprint(msgspec.Struct, frozen=True, kw_only=True, tag="file"):
     Attributes:
         size: In bytes; None when it is not known beforehand.
         renames: Whether upstream chooses another name when this one is taken.
+        replaces: Whether the bytes of a file that has the name are replaced.
     """
 
     drive: str
@@ -45,6 +46,7 @@ class FileFingerprint(msgspec.Struct, frozen=True, kw_only=True, tag="file"):
     is_folder: bool = False
     size: int | None = None
     renames: bool = False
+    replaces: bool = False
 
     @property
     def parent(self) -> str:
@@ -71,6 +73,10 @@ class TimeWindow(msgspec.Struct, frozen=True):
 
     since: datetime
     until: datetime
+
+    def begins_after(self, time: datetime | None) -> bool:
+        """Return whether the window begins after *time*, by more than `CLOCK_SKEW`."""
+        return time is not None and time < self.since - CLOCK_SKEW
 
     def contains(self, time: datetime | None) -> bool:
         """Return whether *time* lies in the window, give or take `CLOCK_SKEW`."""
@@ -121,18 +127,23 @@ async def find_created(
     ]
 
 
-async def find_by_unique_name(
+async def find_file(
     content: MergedContent, fingerprint: FileFingerprint, window: TimeWindow
 ) -> File | None:
     """
-    Return the file or folder under a name that upstream gives once; None if it is another one.
+    Return the file or folder that was made, or whose bytes were replaced; None if it is not known.
 
     Raises:
-        Missing: Nothing has the name.
+        Missing: It was not: nothing has the name, or the file to be replaced is as it was.
         ProviderFailure: It cannot be read.
     """
     folder = ItemKey(fingerprint.drive, fingerprint.folder)
     file = await content.item_by_name(folder, fingerprint.name, wanted=_FILE_ATTRIBUTES)
+    if fingerprint.renames:
+        matching = await find_created(content, fingerprint, window)
+        return matching[0] if len(matching) == 1 else None  # type: ignore[return-value]
+    if fingerprint.replaces and window.begins_after(file.modified_time):
+        raise Missing
     return file if await _file_matches(file, fingerprint, window, content) else None
 
 
@@ -159,13 +170,16 @@ def _names(fingerprint: FileFingerprint) -> Sequence[str]:
 async def _file_matches(
     file: File, fingerprint: FileFingerprint, window: TimeWindow, content: MergedContent
 ) -> bool:
-    if file.is_folder is not fingerprint.is_folder or not window.contains(file.created_time):
+    time, makers = file.created_time, file.owners
+    if fingerprint.replaces:
+        time, makers = file.modified_time, file.editors
+    if file.is_folder is not fingerprint.is_folder or not window.contains(time):
         return False
     if fingerprint.size is not None and file.size != fingerprint.size:
         may_grow = fingerprint.name.lower().endswith(_GROWING)
         if not may_grow or file.size is None or file.size < fingerprint.size:
             return False
-    return await content.may_have_created([owner.email for owner in file.owners or ()])
+    return await content.may_have_created([maker.email for maker in makers or ()])
 
 
 async def _rows(

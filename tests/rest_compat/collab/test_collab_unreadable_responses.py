@@ -5,9 +5,11 @@ from datetime import timedelta
 import pytest
 from suites import slow_but
 
+from providers.connectors.collab.files import upload_sessions
+from providers.connectors.collab.files.uploads import SMALL, FileUploader
 from providers.connectors.collab.files.writing import FileWriter
 from providers.content import fingerprints
-from providers.failures import OutcomeUnknown, TimedOut, Unreachable
+from providers.failures import Broken, OutcomeUnknown, Throttled, TimedOut, Unreachable
 
 UNKNOWN = "It is not known whether the provider made the change."
 UNUSABLE = "The provider's response is not valid."
@@ -91,13 +93,13 @@ UNKNOWN_MAKINGS = [
     pytest.param(ITEM, id="a list item"),
     pytest.param(LETTER, id="a letter"),
     pytest.param(LINK, id="a link"),
-    pytest.param(upload("rename"), id="a file or rename"),
 ]
-# Its name is unique, so that it is found.
+# It is found by its name, or by those that upstream would have chosen.
 FOUND_MAKINGS = [
     pytest.param(FOLDER, id="a folder"),
     pytest.param(upload("fail"), id="a file or fail"),
     pytest.param(upload("replace"), id="a file or replace"),
+    pytest.param(upload("rename"), id="a file or rename"),
 ]
 MAKINGS = UNKNOWN_MAKINGS + FOUND_MAKINGS
 
@@ -229,6 +231,82 @@ async def test_a_folder_that_is_not_there_was_not_made(content, monkeypatch, cau
 
     assert (response.status_code, response.json()["errorCode"]) == (status, "PROVIDER_ERROR")
     assert (count_resources(content), creation_calls(content, FOLDER)) == (before, 0)
+
+
+def of_name(content, conflict, name="sketch.pdf"):
+    """Return the parameters of an upload under a name; a file has that of `sketch.pdf`."""
+    params = {"fileName": name, "folderId": content.id("boats")}
+    return {"params": {**params, "conflictBehavior": conflict}}
+
+
+def file_of(content, file_id):
+    drive, _, item = file_id.removeprefix("collab:drive:").partition(":item:")
+    return content.world.sandbox.state.content.item(drive, item)
+
+
+@pytest.fixture(params=[Broken(failed=True), Throttled(0)], ids=["503", "503 with a wait"])
+def ended_session(request, monkeypatch):
+    """Lose the response to the last slice of a file; the session has ended then."""
+    monkeypatch.setattr(upload_sessions, "PAUSE_SECONDS", 0.0)
+    finish = upload_sessions.UploadSession._put
+
+    async def finish_and_fail(self, piece, start, size):
+        response = await finish(self, piece, start, size)
+        if response.status != 202:
+            raise request.param
+        return response
+
+    monkeypatch.setattr(upload_sessions.UploadSession, "_put", finish_and_fail)
+
+
+@pytest.mark.usefixtures("ended_session")
+@pytest.mark.parametrize(
+    ("conflict", "name"), [("replace", "sketch.pdf"), ("rename", "sketch 1.pdf")]
+)
+async def test_a_file_is_found_whose_session_ended_with_a_failure(content, conflict, name):
+    taken = content.resources["sketch"]
+    content.forget_calls()
+
+    response = await content.call(
+        "POST", "/files/upload", **of_name(content, conflict), content=bytes(SMALL + 1), **KEYED
+    )
+
+    assert (response.status_code, response.json()["success"]) == (200, True), response.text
+    stored = file_of(content, response.json()["fileId"])
+    assert (stored.name, stored.size) == (name, SMALL + 1)
+    assert (stored.id == taken.id) == (conflict == "replace")
+    assert file_of(content, content.id("sketch")).size == (
+        SMALL + 1 if conflict == "replace" else taken.size
+    )
+    sessions = [call for call in content.calls() if "createUploadSession" in call["path"]]
+    assert len(sessions) == 1
+
+
+@pytest.mark.parametrize(
+    ("upload", "cause", "status"),
+    [
+        (("replace", "sketch.pdf"), Broken(), 502),  # the file is as it was
+        (("replace", "sketch.pdf"), TimedOut(), 504),  # upstream may still be at it
+        (("replace", "other.pdf"), Broken(), 502),
+        (("rename", "other.pdf"), Broken(), 502),  # upstream would have taken this name
+        (("rename", "sketch.pdf"), Broken(), 504),  # or any other one
+    ],
+)
+async def test_a_file_that_is_not_there_was_not_stored(content, monkeypatch, upload, cause, status):
+    async def lose(*_, **__):
+        raise OutcomeUnknown from cause
+
+    monkeypatch.setattr(FileUploader, "upload", lose)
+    before = content.names("documents")
+    content.forget_calls()
+
+    response = await content.call(
+        "POST", "/files/upload", **of_name(content, *upload), content=b"x"
+    )
+
+    assert (response.status_code, response.json()["errorCode"]) == (status, "PROVIDER_ERROR")
+    assert content.names("documents") == before
+    assert {call["method"] for call in content.calls()} <= {"GET"}
 
 
 @pytest.mark.parametrize("making", slow_but(["a letter", "a folder"], MAKINGS))

@@ -16,12 +16,7 @@ import msgspec
 from graph.context import Context
 from policy.refusals import Refusal
 from policy.vocabulary import Code, RuleType
-from providers.content.fingerprints import (
-    FileFingerprint,
-    Fingerprint,
-    TimeWindow,
-    find_by_unique_name,
-)
+from providers.content.fingerprints import FileFingerprint, Fingerprint, TimeWindow, find_file
 from providers.dry_run import in_dry_run
 from providers.failures import Missing, OutcomeUnknown, ProviderFailure, TimedOut, Unreachable
 from providers.records.collab import File, Row
@@ -61,8 +56,8 @@ async def create_with_rule(
     """
     Create a resource with *make*; in block-all mode, also store the rule that allows it.
 
-    It is found by its *fingerprint*: at once where the response was lost and its name is unique,
-    and by the recovery after a crash.
+    It is found by its *fingerprint*: at once where the response was lost and it is a file or a
+    folder, and by the recovery after a crash.
 
     Raises:
         RuleNotStored: It was created, but the rule was not stored.
@@ -107,17 +102,17 @@ async def _make_and_look_up(
     *is_recovered*: whether the recovery looks for it too.
 
     Raises:
-        Unreachable: Nothing has the unique name, so that surely nothing was created.
+        Unreachable: Surely nothing was created.
     """
     began = context.now()
     try:
         return await make()
     except OutcomeUnknown as unknown:
-        if not isinstance(fingerprint, FileFingerprint) or fingerprint.renames:
+        if not isinstance(fingerprint, FileFingerprint):
             raise
         window = TimeWindow(began, context.now())
         try:
-            file = await find_by_unique_name(context.content, fingerprint, window)
+            file = await find_file(context.content, fingerprint, window)
         except Missing:
             # Upstream may go on with the request; the recovery looks again later.
             if is_recovered or isinstance(unknown.__cause__, TimedOut):

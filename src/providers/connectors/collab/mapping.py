@@ -116,7 +116,8 @@ def file(
         modified_time=parse_utc(item.last_modified_date_time)
         if "modified_time" in wanted
         else None,
-        owners=_owners(item) if "owners" in wanted else None,
+        owners=_users(item.created_by, "owner") if "owners" in wanted else None,
+        editors=_users(item.last_modified_by, "writer") if "editors" in wanted else None,
         description=(item.description or None) if "description" in wanted else None,
         web_view_link=item.web_url if "web_view_link" in wanted else None,
         download_link=item.download_url if "download_link" in wanted and not is_folder else None,
@@ -173,12 +174,14 @@ def _parent_name(item: response_types.Item) -> str | None:
     return reference.name or unquote(path.rpartition("/")[2]) or None
 
 
-def _owners(item: response_types.Item) -> tuple[records.DriveUser, ...]:
-    creator = item.created_by.user if item.created_by is not None else None
-    if creator is None:
+def _users(
+    identities: response_types.IdentitySet | None, role: str
+) -> tuple[records.DriveUser, ...]:
+    user = identities.user if identities is not None else None
+    if user is None:
         return ()
-    email = creator.email or creator.user_principal_name or ""
-    return (records.DriveUser(email=email, display_name=creator.display_name, role="owner"),)
+    email = user.email or user.user_principal_name or ""
+    return (records.DriveUser(email=email, display_name=user.display_name, role=role),)
 
 
 def _content_type_id(list_item: response_types.ListItem | None) -> Fact:

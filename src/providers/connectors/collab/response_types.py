@@ -100,6 +100,7 @@ class Item(CamelStruct):
     created_date_time: str | None = None
     last_modified_date_time: str | None = None
     created_by: IdentitySet | None = None
+    last_modified_by: IdentitySet | None = None
     web_url: str | None = None
     parent_reference: Reference | None = None
     description: str | None = None

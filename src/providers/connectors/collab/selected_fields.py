@@ -15,6 +15,7 @@ _FILE: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "created_time": ("createdDateTime",),
         "modified_time": ("lastModifiedDateTime",),
         "owners": ("createdBy",),
+        "editors": ("lastModifiedBy",),
         "description": ("description",),
         "web_view_link": ("webUrl",),
         "download_link": (DOWNLOAD,),

@@ -37,6 +37,7 @@ class File(Record, frozen=True):
         ancestor_names: The names of the folders above it, from the top of its library down; None
             when upstream did not tell. They save calls; containment is decided by *parent*.
         target: Of a shortcut, the file or folder that it leads to, which has rules of its own.
+        editors: Who changed it last, at *modified_time*.
         labels: The sensitivity label; not set by connectors (see `LabelReader.of_files`).
         etag: As `If-Match` takes it.
         mime_type: As upstream has it; None for folders and where upstream has none.
@@ -54,6 +55,7 @@ class File(Record, frozen=True):
     created_time: datetime | None = None
     modified_time: datetime | None = None
     owners: tuple[DriveUser, ...] | None = None
+    editors: tuple[DriveUser, ...] | None = None
     shared_with: tuple[DriveUser, ...] | None = None
     description: str | None = None
     web_view_link: str | None = None

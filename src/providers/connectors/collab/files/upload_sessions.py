@@ -43,6 +43,7 @@ class UploadSession:
 
         Raises:
             Throttled: Upstream asks for a longer wait than an upload takes.
+            Broken: The session has ended; the file may be made, if this is its last slice.
             ProviderFailure: Upstream does not say that it has the slice.
         """
         offset, end = start, start + len(piece)
@@ -92,7 +93,12 @@ class UploadSession:
         raise failures.Broken(failed=True)
 
     async def _state_after(self, failure: failures.ProviderFailure) -> int | None:
-        """Wait as *failure* asks, and return where upstream goes on; None: it does not say."""
+        """
+        Wait as *failure* asks, and return where upstream goes on; None: it does not say.
+
+        Raises:
+            Broken: The session has ended.
+        """
         pause = PAUSE_SECONDS
         if isinstance(failure, failures.Throttled):
             ends = deadline.get()
@@ -102,7 +108,9 @@ class UploadSession:
         await asyncio.sleep(pause)
         try:
             return _next_offset(await self._send("GET"))
-        except failures.ProviderFailure:
+        except failures.ProviderFailure as unread:
+            if isinstance(unread.__cause__, failures.Missing):
+                raise unread from failure
             return None
 
     async def _send(
