@@ -18,7 +18,7 @@ from typing import BinaryIO
 from xml.parsers import expat
 
 MAX_SECONDS = 1  # of processor time
-MAX_MEMORY = 256 * 1024 * 1024  # bytes
+MAX_MEMORY = 46 * 1024 * 1024  # bytes of data; with the interpreter's code about 60 MiB
 MAX_EXPANDED = 64 * 1024 * 1024  # bytes of the parts of a document
 MAX_TEXT = 1_000_000  # characters
 MAX_GAP = 50  # empty cells that are shown in a row

@@ -1,5 +1,6 @@
 """Readable text of files: docs/spec/readable-text.md#files."""
 
+import subprocess
 import sys
 import time
 
@@ -9,7 +10,7 @@ import pytest
 from documents import excel, paragraphs, pdf, word
 from time_bounds import time_bound
 
-from providers.readable_text import files
+from providers.readable_text import document_reader, files
 
 DATES = (
     '<styleSheet><numFmts><numFmt numFmtId="164" formatCode="dd/mm/yyyy"/>'
@@ -157,6 +158,30 @@ async def test_a_hostile_document_is_bounded(name):
 @pytest.mark.parametrize("name", HOSTILE_PDFS)
 async def test_a_hostile_pdf_is_bounded(name):
     assert await outcome("pdf", HOSTILE_PDFS[name]()) in {"cut", "NoText", "TooLargeForText"}
+
+
+# Runs the words that follow; writes the largest memory of the process, in KiB, to standard error.
+MEASURED = """
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], env={}, check=False)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*HOSTILE, *HOSTILE_PDFS])
+def test_a_hostile_document_takes_at_most_64_mib(tmp_path, name):
+    kind, make = HOSTILE.get(name) or ("pdf", HOSTILE_PDFS[name])
+    path = tmp_path / "document"
+    path.write_bytes(make())
+    words = [sys.executable, "-I", "-B", document_reader.__file__, kind]
+    with path.open("rb") as file:
+        measured = subprocess.run(
+            [sys.executable, "-c", MEASURED, *words], stdin=file, capture_output=True, check=True
+        )
+    kibibytes = int(measured.stderr.splitlines()[-1])
+    print(name, kibibytes)  # noqa: T201
+    assert kibibytes <= 64 * 1024
 
 
 async def test_a_part_that_expands_is_cut():
