@@ -11,6 +11,8 @@ import httpx
 import msgspec
 import orjson
 
+from agent_tools.choice import choose
+from agent_tools.table import TOOLS
 from benchmarks import asgi, edges, whole
 from benchmarks.baselines import fastapi_app, stock_client, strawberry_router
 from benchmarks.baselines.fastapi_app import EXPAND_B, SELECT_B
@@ -22,6 +24,7 @@ from benchmarks.inside import MAIL_MASK, Inside
 from benchmarks.memory import FromMemory
 from benchmarks.rounds import Run
 from benchmarks.table import Promise, Table
+from gateway.documents import prepared
 from gateway.http import graphql_endpoint
 from graph.context import Context
 from policy.caller import Caller
@@ -39,6 +42,7 @@ A_MESSAGE = f"/v1.0/me/messages/{id_b(7)}?$select={SELECT_B},body&$expand={EXPAN
 FASTAPI = "FastAPI + pydantic + httpx"
 SAVED_EMAIL = f"/api/saved/mail/providerB:{id_b(7)}"
 TEXT = "POST /graphql of the text"
+TOOL_TEXT = "POST /graphql of its document"
 IN_A_BURST = 50
 STRAWBERRY = "Strawberry's router with its caches"
 
@@ -52,6 +56,7 @@ async def tables(base: str) -> AsyncIterator[Sequence[Table]]:
             await _one_email_from_memory(stack),
             await _one_email_alone(stack),
             await _saved_document(stack),
+            await _tool(stack),
             await _one_call(stack, base),
             await _many_calls(stack, base),
             _graphql(await Inside().records(PAGE)),
@@ -163,6 +168,31 @@ async def _saved_document(stack: AsyncExitStack) -> Table:
             "POST /graphql by documentId": post({"documentId": digest}),
             "the documented call": asgi.call(us.gateway, "GET", AN_EMAIL, token),
         },
+    )
+
+
+async def _tool(stack: AsyncExitStack) -> Table:
+    """Compare a tool of agents with POST /graphql of its document."""
+    us = await stack.enter_async_context(
+        whole.ours(
+            "http://upstream.invalid", providers=["PROVIDER_B"], transport=FromMemory(Corpus())
+        )
+    )
+    token, email_id = us.tokens["plain"], f"providerB:{id_b(7)}"
+    schema = prepared.graph().schema
+    row = next(tool for tool in TOOLS if tool.name == "read_mail")
+    chosen = choose(row, None, {"id": email_id}, schema=schema, is_masked=lambda _: False)
+    variables = {"emailId": email_id, "bodyAs": "text", "quoted": False}
+    query = orjson.dumps({"query": chosen.text, "variables": variables})
+    params = {"name": row.name, "arguments": {"id": email_id}}
+    call = orjson.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+    return Table(
+        "A tool that reads one email, upstream's answer from memory",
+        {
+            TOOL_TEXT: asgi.call(us.gateway, "POST", "/graphql", token, query),
+            "the tool": asgi.call(us.gateway, "POST", "/mcp", token, call),
+        },
+        [Promise("tool", "the tool", TOOL_TEXT, 1.4)],
     )
 
 
