@@ -143,9 +143,16 @@ def opened(
             runner.run(making.__aexit__(None, None, None))
 
 
+def without_upstream_limits(world: worlds.World) -> None:
+    """Let properties make more calls a minute than the upstreams allow a person."""
+    world.sandbox.upstreams["providerA"].quota.allowance = None
+    world.sandbox.state.content.settings.units = None
+
+
 @asynccontextmanager
 async def _made(template, folder, runner):
     async with worlds.opened(*template, folder, rate_limits="off") as world:
+        without_upstream_limits(world)
         agendas = await calendar_world.opened(world)
         tasks = task_world.fill(world.sandbox)
         await task_world.connect(world, tasks, "BOARDS", resource=worlds.MAIN)
