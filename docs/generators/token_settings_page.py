@@ -3,7 +3,8 @@
 import json
 from collections.abc import Iterable
 
-from gateway.operations.json_schemas import SchemaComponents
+from pydantic import TypeAdapter
+
 from gateway.operations.settings_views import TokenSettings
 from policy.settings import DEFAULTS, OF_NEW_TOKENS
 
@@ -36,11 +37,10 @@ _EXAMPLES = {
 
 def token_settings_page() -> str:
     """Return the page: a table of all settings, and one of the words that they take."""
-    components = SchemaComponents()
-    components.schema_of(TokenSettings)
+    described = TypeAdapter(TokenSettings).json_schema()
     rows, words, defaults = [], [], {**DEFAULTS, **OF_NEW_TOKENS}
-    for name, schema in components.components["TokenSettings"]["properties"].items():
-        known = [word for word in _enum(schema, components.components) if word is not None]
+    for name, schema in described["properties"].items():
+        known = [word for word in _enum(schema, described["$defs"]) if word is not None]
         if known:
             words.append(f"| `{name}` | {', '.join(f'`{word}`' for word in known)} |\n")
         meaning = schema.get("description", "").replace("|", "\\|")

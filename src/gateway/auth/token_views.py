@@ -1,54 +1,16 @@
 """Access tokens as the management API and the command line show them."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from gateway.auth.token_status import Status, status
-from gateway.store import timestamps
+from gateway.auth.token_status import Status
 from gateway.store.tables import AccessToken
-from policy import containment, describe, grants
+from policy import containment, grants
 from policy.refusals import InvalidInput
-from policy.settings import DEFAULTS
 from policy.vocabulary import Surface
 
 if TYPE_CHECKING:  # types alone, which take long to import
-    from gateway.operations import settings_views, views
-
-
-def view_of(
-    token: AccessToken,
-    ancestors: Sequence[AccessToken],
-    resource_ids: list[int],
-    blocking: AbstractSet[int | None],
-) -> "views.ManagedAccessToken":
-    """
-    Return the object of the management API.
-
-    Args:
-        token: The token.
-        ancestors: Its parent first.
-        resource_ids: Ascending.
-        blocking: The ids of the tokens that have a block rule.
-    """
-    settings = effective_settings(token, ancestors)
-    has_block_rules = any(each.id in blocking for each in (token, *ancestors))
-    return {
-        "id": token.id or 0,
-        "name": token.name,
-        "keyId": token.key_id,
-        "operatorId": token.operator_id,
-        "parentId": token.parent_id,
-        "resourceIds": resource_ids,
-        "status": status(token, timestamps.now_ms()),
-        "createdAt": timestamps.to_text(token.created_at),
-        "expiresAt": timestamps.optional_text(token.expires_at),
-        "revokedAt": timestamps.optional_text(token.revoked_at),
-        "lastUsedAt": timestamps.optional_text(token.last_used_at),
-        "settings": cast("settings_views.TokenSettings", {**DEFAULTS, **settings}),
-        **grants.effective_operations(settings),
-        "warnings": describe.warnings(grants.Grant.read(settings), has_block_rules=has_block_rules),
-    }
+    from gateway.operations import views
 
 
 def effective_settings(
@@ -62,11 +24,11 @@ def effective_settings(
 
 def surfaces(token: "views.ManagedAccessToken") -> list[str]:
     """Return the surfaces that a token may reach."""
-    settings = token["settings"]
+    settings = token.settings
     enabled = {
         Surface.EMAIL: settings.get("emailAccessEnabled") is True,
         Surface.CALENDAR: settings.get("calendarAccessEnabled") is True,
-        Surface.TASKS: bool(token["effectiveTaskOperations"]),
+        Surface.TASKS: bool(token.effective_task_operations),
         Surface.COLLAB: settings.get("collabAccessEnabled") is True,
     }
     return [surface.value for surface, is_enabled in enabled.items() if is_enabled]
@@ -90,13 +52,13 @@ def in_tree_order(
     """Return all tokens with their number of ancestors: by id, each before its descendants."""
     children: dict[int | None, list[views.ManagedAccessToken]] = {}
     for token in listed:
-        children.setdefault(token["parentId"], []).append(token)
+        children.setdefault(token.parent_id, []).append(token)
 
     def below(
         parent_id: int | None, depth: int
     ) -> "Iterator[tuple[int, views.ManagedAccessToken]]":
         for token in children.get(parent_id, ()):
             yield depth, token
-            yield from below(token["id"], depth + 1)
+            yield from below(token.id, depth + 1)
 
     return list(below(None, 0))

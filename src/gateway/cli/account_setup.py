@@ -33,13 +33,7 @@ from gateway.connections.revocation import ConsentRevoker, PendingRevocation, Re
 from gateway.connections.token_endpoints import TokenEndpoints
 from gateway.infrastructure import open_origins
 from gateway.operations import operators, resources, rows, views
-from gateway.operations.connections import (
-    ConnectionService,
-    NewConnection,
-    Status,
-    check_view,
-    test_view,
-)
+from gateway.operations.connections import ConnectionService, NewConnection, Status, check_view
 from gateway.operations.validation import validated
 from gateway.settings import Settings
 from gateway.store.conflicts import retried
@@ -168,12 +162,12 @@ async def create_working(
     async with upstreams.database.writing() as session:
         connection = await upstreams.service.create(session, new, status=status)
     try:
-        row = await _read(upstreams, connection["id"])
+        row = await _read(upstreams, connection.id)
         row = await (_try_out(upstreams, row) if consent is None else consent(row))
         return upstreams.service.view(row)
     except BaseException:
         async with upstreams.database.writing() as session:
-            await upstreams.service.remove(session, connection["id"])
+            await upstreams.service.remove(session, connection.id)
         raise
 
 
@@ -233,7 +227,8 @@ async def reconnect(
 async def test(connection_id: int) -> views.ConnectionTest:
     """Make one harmless upstream read."""
     async with open_upstreams() as upstreams:
-        return test_view(await upstreams.accounts.test(await _read(upstreams, connection_id)))
+        row = await _read(upstreams, connection_id)
+        return views.ConnectionTest.of(await upstreams.accounts.test(row))
 
 
 async def check(connection_id: int) -> views.ConnectionCheck:

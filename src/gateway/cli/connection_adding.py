@@ -73,15 +73,15 @@ def add_by_address(options: AddOptions) -> None:
 
 def report_connection(connection: "Connection", *, as_json: bool) -> None:
     """Report a connection that was added or changed."""
-    email, status = connection["accountEmail"], connection["status"]
-    report(connection, f"Connection {connection['id']} ({email}) is {status}.", as_json=as_json)
+    sentence = f"Connection {connection.id} ({connection.account_email}) is {connection.status}."
+    report(connection, sentence, as_json=as_json)
 
 
 def _report_added(added: "AddedAccounts", email: str, environment: Path | None) -> None:
     for connection in added.connections:
-        writes = "reads and writes" if connection["canWrite"] else "reads"
-        target = f"{connection['kind']} at {connection['baseUrl']}"
-        info(f"Connection {connection['id']} ({target}) is {connection['status']}: it {writes}.")
+        writes = "reads and writes" if connection.can_write else "reads"
+        target = f"{connection.kind} at {connection.base_url}"
+        info(f"Connection {connection.id} ({target}) is {connection.status}: it {writes}.")
     if added.offered:
         info(f"Calendars answer too, at {added.offered}: `connection add --caldav {email}`.")
     if environment is not None:

@@ -76,7 +76,7 @@ async def first_owner(session: AsyncSession, email: str, file: Path) -> tuple[st
             "settings": _SETTINGS,
         }
         token = await tokens.create(session, validated(tokens.NewToken, new_token))
-        _write(file, {**_read(file), "TOKEN": token["token"]})
+        _write(file, {**_read(file), "TOKEN": token.token})
     return operator_id, resource_id
 
 

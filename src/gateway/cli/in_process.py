@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-import orjson
 from pydantic import SecretStr
 from starlette.types import ASGIApp, Message
 
@@ -50,10 +49,7 @@ async def explain(token_id: int, request: Mapping[str, Any]) -> dict[str, Any]:
     async with running_gateway() as gateway:
         async with gateway.services.database.reading() as session:
             chain = await tokens.with_ancestors(session, token_id)
-        explanation = await gateway.services.explainer().explain(chain, question)
-    # The keys of `hiddenFields` are enum members, not plain strings.
-    plain: dict[str, Any] = orjson.loads(orjson.dumps(explanation, option=orjson.OPT_NON_STR_KEYS))
-    return plain
+        return (await gateway.services.explainer().explain(chain, question)).as_json()
 
 
 async def save_document(name: str, members: Mapping[str, Any]) -> "views.SavedDocument":

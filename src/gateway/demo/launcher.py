@@ -135,10 +135,10 @@ async def fill(database: Database, keyring: Keyring, sandbox: Sandbox) -> Seeded
                 "settings": dict(chosen_settings),
             }
             token = await tokens.create(session, validated(tokens.NewToken, new_token))
-            texts[name] = token["token"]
+            texts[name] = token.token
             if name == "selected":
                 selected = selected_rules(content.subjects)
-                session.add_all(new_row(token["id"], rule) for rule in selected)
+                session.add_all(new_row(token.id, rule) for rule in selected)
     return SeededAccounts(
         operator_id=operator_ids[YARD_ACCOUNT],
         resources=ids,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, TypedDict
+from typing import Any
 
 from gateway.audit.decision import Outcome
 from gateway.auth.authenticator import Authenticator
@@ -56,26 +56,31 @@ class Explainer:
         first = search.first
         denial = first.denial
         change = _change(search.parts, subject) if search.parts else None
-        fields: _Fields = {"fields": _fields(first)} if isinstance(question, Document) else {}
-        return {
-            "outcome": _outcome(denial, held=first.held),
-            "status": first.status,
-            "dryRun": first.state.previewed,
-            "error": denial.error if denial else None,
-            "message": denial.message if denial else None,
-            "layers": [
-                {"layer": step.layer, "outcome": step.outcome, "detail": step.detail or None}
+        optional: dict[str, Any] = {}
+        if isinstance(question, Document):
+            optional["fields"] = _fields(first)
+        if subject.parent is not None:  # which token refuses, of a child token and its ancestors
+            optional["refused_by"] = None if denial is None else refusing or subject.token.id
+        return views.Explanation(
+            outcome=_outcome(denial, held=first.held),
+            status=first.status,
+            dry_run=first.state.previewed,
+            error=denial.error if denial else None,
+            message=denial.message if denial else None,
+            layers=[
+                views.LayerStep(layer=step.layer, outcome=step.outcome, detail=step.detail or None)
                 for step in layers.layer_results(first)
             ],
-            "rule": _rule(first, subject),
-            "hiddenFields": layers.hidden_fields(first),
-            **fields,
-            **_level(subject, denial, refusing),
-            "change": None if search.obstacle else change,
-            "unchangeable": search.obstacle,
-            "partialChange": change if search.obstacle else None,
-            "rehearsals": search.dry_runs,
-        }
+            rule=_rule(first, subject),
+            hidden_fields={
+                surface.value: words for surface, words in layers.hidden_fields(first).items()
+            },
+            change=None if search.obstacle else change,
+            unchangeable=search.obstacle,
+            partial_change=change if search.obstacle else None,
+            rehearsals=search.dry_runs,
+            **optional,
+        )
 
     async def _refusing_ancestor(
         self, question: Question, subject: Subject, address: str | None
@@ -87,25 +92,6 @@ class Explainer:
             if result.denial is not None:
                 return ancestor.token.id
         return None
-
-
-class _Level(TypedDict, total=False):
-    refusedBy: int | None
-
-
-class _Fields(TypedDict, total=False):
-    fields: list[views.RootField]
-
-
-class _End(TypedDict, total=False):
-    expiresAt: str
-
-
-def _level(subject: Subject, denial: ExplainedDenial | None, refusing: int | None) -> _Level:
-    """Return which token refuses, of a child token and its ancestors."""
-    if subject.parent is None:
-        return {}
-    return {"refusedBy": None if denial is None else refusing or subject.token.id}
 
 
 def _outcome(denial: ExplainedDenial | None, *, held: bool) -> Outcome:
@@ -120,13 +106,13 @@ def _fields(result: DryRunResult) -> list[views.RootField]:
     for denial in result.denials:
         denials.setdefault(denial.key, denial)
     return [
-        {
-            "key": field.key,
-            "field": field.name,
-            "outcome": _outcome(denials.get(field.key), held=result.held and field.writes),
-            "layer": denials[field.key].layer if field.key in denials else None,
-            "error": denials[field.key].error if field.key in denials else None,
-        }
+        views.RootField(
+            key=field.key,
+            field=field.name,
+            outcome=_outcome(denials.get(field.key), held=result.held and field.writes),
+            layer=denials[field.key].layer if field.key in denials else None,
+            error=denials[field.key].error if field.key in denials else None,
+        )
         for field in result.state.fields
     ]
 
@@ -140,28 +126,18 @@ def _rule(result: DryRunResult, subject: Subject) -> views.DecidingRule | None:
     levels = (subject, *subject.ancestors)
     all_rules = (rule for level in levels for rule in level.all_rules)
     rule = next((rule for rule in all_rules if rule.id == rule_id), None)
-    if rule is None:
-        return None
-    return {
-        "id": rule.id,
-        "ruleType": rule.rule_type,
-        "pattern": rule.pattern,
-        "action": rule.action,
-    }
+    return None if rule is None else views.DecidingRule.of(rule)
 
 
 def _change(parts: tuple[PolicyChange, ...], subject: Subject) -> views.TokenChange:
     """Return the change in the form that the management API accepts."""
     until = [part.expires_at for part in parts if isinstance(part, ExtendLifetime)]
-    end: _End = {"expiresAt": timestamps.to_text(until[-1])} if until else {}
-    return {
-        "settings": changes.settings_patch(subject.token.settings, parts),
+    end = {"expires_at": until[-1]} if until else {}
+    added = (part for part in parts if isinstance(part, AddAllowRule))
+    return views.TokenChange(
+        settings=changes.settings_patch(subject.token.settings, parts),
+        add_rules=[views.RuleToAdd.of(part, action=RuleAction.ALLOW) for part in added],
+        remove_rules=[part.rule.id for part in parts if isinstance(part, RemoveRule)],
+        text=changes.describe(parts),
         **end,
-        "addRules": [
-            {"ruleType": part.rule_type, "pattern": part.pattern, "action": RuleAction.ALLOW}
-            for part in parts
-            if isinstance(part, AddAllowRule)
-        ],
-        "removeRules": [part.rule.id for part in parts if isinstance(part, RemoveRule)],
-        "text": changes.describe(parts),
-    }
+    )

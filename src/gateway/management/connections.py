@@ -26,7 +26,6 @@ from gateway.operations.inputs import WholeNumberText
 from gateway.operations.server_discovery import search
 from gateway.operations.server_discovery import views as discovery_views
 from gateway.operations.server_discovery.search import ServerSearch
-from gateway.store import timestamps
 from gateway.store.event_ids import delete_events_of
 from gateway.store.tables import ConnectionRow
 
@@ -85,10 +84,7 @@ async def list_connections(
         listed = await service.list_all(
             session, **pager.filters, after=pager.after_id, limit=pager.fetch
         )
-    return {
-        "connections": listed[: pager.limit],
-        **paging.members(pager.page(listed, lambda row: (row["id"],))),
-    }
+    return views.ConnectionPage(connections=listed[: pager.limit], **pager.page(listed))
 
 
 @router.get("/{connection_id}")
@@ -110,7 +106,7 @@ async def change_connection(
     """Change a connection; new credentials or status `active` make it usable again."""
     async with services.database.writing() as session:
         connection = await service.change(session, row_id(connection_id), change)
-    services.accounts.forget(connection["id"])
+    services.accounts.forget(connection.id)
     return connection
 
 
@@ -134,7 +130,7 @@ async def test_connection(services: AppServices, connection_id: str) -> views.Co
     """Make one harmless upstream read and tell how it went."""
     async with services.database.reading() as session:
         row = await rows.get(session, ConnectionRow, row_id(connection_id))
-    return connections.test_view(await services.accounts.test(row))
+    return views.ConnectionTest.of(await services.accounts.test(row))
 
 
 @router.post("/{connection_id}/check")
@@ -151,7 +147,4 @@ async def reconnect_connection(services: AppServices, connection_id: str) -> vie
     redirect_uri = callback_url(services.settings.base_url)
     started = await services.oauth.start(row_id(connection_id), redirect_uri=redirect_uri)
     await log_change(services.database, "reconnectConnection", connection_id)
-    return {
-        "authorizeUrl": started.authorize_url,
-        "expiresAt": timestamps.to_text(started.expires_at),
-    }
+    return views.Consent.of(started)

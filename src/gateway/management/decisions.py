@@ -11,7 +11,6 @@ from gateway.management.paging import Filters, Pager
 from gateway.management.router import Router
 from gateway.operations import decisions, views
 from gateway.operations.decisions import DecisionQuery
-from gateway.store import timestamps
 from gateway.store.database import StorageUnavailable
 
 router = Router(prefix="/api", tags=["Decisions"])
@@ -33,8 +32,8 @@ async def list_decisions(
     with contextlib.suppress(StorageUnavailable):  # what is stored already is listed all the same
         await services.decisions.flush()
     listed = await decisions.list_newest(services.database, query, limit=pager.fetch, before=before)
-    page = pager.page(listed, lambda row: (timestamps.parse(row["at"]), row["id"]))
-    return {"decisions": listed[: pager.limit], **paging.members(page)}
+    page = pager.page(listed, lambda row: (row.at, row.id))
+    return views.DecisionPage(decisions=listed[: pager.limit], **page)
 
 
 @router.get("/provider-errors/{request_id}")

@@ -39,8 +39,8 @@ async def list_documents(
     after = "" if pager.after is None else str(pager.after[0])
     async with services.database.reading() as session:
         listed = await documents.list_all(session, after=after, limit=pager.fetch)
-    page = pager.page(listed, position=lambda row: (row["name"],))
-    return {"documents": listed[: pager.limit], **paging.members(page)}
+    page = pager.page(listed, position=lambda row: (row.name,))
+    return views.DocumentPage(documents=listed[: pager.limit], **page)
 
 
 @router.get("/{name}")

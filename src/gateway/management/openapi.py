@@ -2,24 +2,18 @@
 
 import asyncio
 import re
-from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any, get_args, get_origin
+from typing import Any
 
 import orjson
 from fastapi import APIRouter, FastAPI, Request, Response
-from fastapi.routing import APIRoute, iter_route_contexts
-from starlette.routing import BaseRoute
 
 from gateway.http import pages
 from gateway.http.dispatch import MANAGEMENT_DESCRIPTION
-from gateway.management.router import is_model
 from gateway.management.schema_names import NamedSchemas
 from gateway.operations import settings_views
-from gateway.operations.json_schemas import SchemaComponents
 from gateway.version import API_VERSION
 from rest_compat.openapi.components import ERROR, HEADERS, describe_error_response, error_schemas
-from rest_compat.openapi.schema_values import JsonSchema, nullable
 
 _OVERVIEW = """\
 Access tokens and their rules, the people whose accounts are connected, the connections, and the
@@ -41,8 +35,7 @@ _TAGS = {
     "Saved documents": "Management: GraphQL documents that are calls of their own. Admin token.",
     "Decisions": "Management: the decision log. Admin token.",
 }
-# Names of constraints as FastAPI writes them for values that are read from text -> JSON Schema's.
-_CONSTRAINTS = {"ge": "minimum", "le": "maximum", "gt": "exclusiveMinimum"}
+_EMPTY = "Done; the body is empty."
 _REFUSALS = (400, 401, 403, 404, 409, 429, 500, 503)
 _BODY_REFUSALS = (408, 413)
 
@@ -62,41 +55,28 @@ async def openapi(request: Request) -> Response:
 @lru_cache(maxsize=4)
 def document(app: FastAPI) -> bytes:
     """Return the description of the management API as JSON; it is built once per application."""
-    routes = [context.original_route for context in iter_route_contexts(app.routes)]
-    return orjson.dumps(describe(app.openapi(), routes))
+    return orjson.dumps(describe(app.openapi()))
 
 
-def describe(management: dict[str, Any], routes: Iterable[BaseRoute]) -> dict[str, Any]:
-    """
-    Describe the management API.
-
-    FastAPI describes the operations; the response schemas are the return types of *routes*.
-    """
-    schemas, naming = SchemaComponents(), NamedSchemas()
-    return_types = _return_types(routes)
+def describe(management: dict[str, Any]) -> dict[str, Any]:
+    """Describe the management API; *management* is what FastAPI says of it, which is changed."""
+    schemas, naming = management["components"]["schemas"], NamedSchemas()
+    del schemas["HTTPValidationError"], schemas["ValidationError"]
+    schemas["TokenSettingsChange"] = settings_views.change_of(schemas["TokenSettings"])
+    schemas["TokenChange"]["properties"]["settings"] |= settings_views.CHANGE
     paths = {
         re.sub(r"{(\w+)}", lambda match: f"{{{camel(match[1])}}}", path): {
-            method: naming.enumerations(
-                naming.body(
-                    _describe_operation(
-                        operation, _success(return_types[path, method], schemas, operation)
-                    )
-                )
-            )
+            method: naming.plain(naming.body(_describe_operation(operation)))
             for method, operation in methods.items()
         }
-        for path, methods in management.get("paths", {}).items()
+        for path, methods in management["paths"].items()
     }
-    change = settings_views.change_of(schemas.components["TokenSettings"])
     responses = {
         f"{ERROR}{status}": describe_error_response(status, ERROR)
         for status in (*_REFUSALS, *_BODY_REFUSALS)
     }
     used = {tag for methods in paths.values() for row in methods.values() for tag in row["tags"]}
-    models = _plain(management["components"]["schemas"])
-    del models["HTTPValidationError"], models["ValidationError"]
-    described = {**schemas.components, **models, "TokenSettingsChange": change, **error_schemas(())}
-    named = {**naming.enumerations(described), **naming.schemas}
+    named = {**naming.plain({**schemas, **error_schemas(())}), **naming.schemas}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -119,42 +99,20 @@ def describe(management: dict[str, Any], routes: Iterable[BaseRoute]) -> dict[st
     }
 
 
-def _return_types(routes: Iterable[BaseRoute]) -> dict[tuple[str, str], Any]:
-    """Return the return type of each route by OpenAPI path and method."""
-    return {
-        (route.path_format, method.lower()): route.endpoint.__annotations__["return"]
-        for route in routes
-        if isinstance(route, APIRoute) and route.include_in_schema
-        for method in route.methods or ()
-    }
-
-
-def _success(return_type: Any, schemas: SchemaComponents, operation: dict[str, Any]) -> JsonSchema:
-    if return_type is None:
-        return {"description": "Done; the body is empty."}
-    if is_model(return_type):
-        (success, *_) = operation["responses"].values()
-        return {"description": "Done.", "content": success["content"]}
-    if get_origin(return_type) in Response.__subclasses__():  # with its content as the argument
-        (return_type,) = get_args(return_type)
-    content = {"application/json": {"schema": schemas.schema_of(return_type)}}
-    return {"description": "Done.", "content": content}
-
-
-def _describe_operation(operation: dict[str, Any], success: JsonSchema) -> dict[str, Any]:
+def _describe_operation(operation: dict[str, Any]) -> dict[str, Any]:
     """Replace what FastAPI assumes about responses, credentials and the spelling of names."""
-    answers = {status: success for status in operation["responses"] if status != "422"}
+    answers = {
+        status: {**answer, "description": "Done." if "content" in answer else _EMPTY}
+        for status, answer in operation["responses"].items()
+        if status != "422"
+    }
     statuses = (*_REFUSALS, *_BODY_REFUSALS) if "requestBody" in operation else _REFUSALS
     refusals = {
         str(status): {"$ref": f"#/components/responses/{ERROR}{status}"}
         for status in sorted(statuses)
     }
     parameters = [
-        {
-            **parameter,
-            "name": camel(parameter["name"]),
-            "schema": _with_json_schema_constraints(parameter["schema"]),
-        }
+        {**parameter, "name": camel(parameter["name"])}
         for parameter in operation.get("parameters", ())
     ]
     return {
@@ -164,34 +122,6 @@ def _describe_operation(operation: dict[str, Any], success: JsonSchema) -> dict[
         "security": [{"adminToken": []}],
         "responses": {**answers, **refusals},
     }
-
-
-def _plain(schema: Any) -> Any:
-    """Return a schema of pydantic without titles, which repeat names, and with short unions."""
-    if isinstance(schema, list):
-        return [_plain(item) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    plain = {
-        name: _plain(value)
-        for name, value in schema.items()
-        if name != "title" or not isinstance(value, str)
-    }
-    match plain:
-        case {"anyOf": [inner, {"type": "null"}], **others} if "$ref" not in inner:
-            return {**nullable(inner), **others}
-    return plain
-
-
-def _with_json_schema_constraints(schema: Any) -> Any:
-    if isinstance(schema, dict):
-        return {
-            _CONSTRAINTS.get(name, name): _with_json_schema_constraints(value)
-            for name, value in schema.items()
-        }
-    if isinstance(schema, list):
-        return [_with_json_schema_constraints(item) for item in schema]
-    return schema
 
 
 def camel(name: str) -> str:

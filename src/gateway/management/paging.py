@@ -76,11 +76,6 @@ def known_names(openapi_extra: Mapping[str, Any] | None) -> frozenset[str]:
     return frozenset(parameter["name"] for parameter in parameters)
 
 
-def members(page: "views.Page") -> "views.PageMembers":
-    """Return the paging members by their names in JSON."""
-    return {"nextPageToken": page["next_page_token"], "hasMore": page["has_more"]}
-
-
 class Pager:
     """
     One page of a list.

@@ -2,7 +2,6 @@
 
 from typing import Annotated
 
-import orjson
 from fastapi import Depends, Response
 from pydantic import FailFast, Field
 
@@ -10,7 +9,7 @@ from gateway.http.request_services import AppServices
 from gateway.management import paging
 from gateway.management.bodies import body, described
 from gateway.management.paging import Filters, Pager
-from gateway.management.router import Encoded, Router, row_id
+from gateway.management.router import Router, row_id
 from gateway.operations import rows, rules, views
 from gateway.operations.inputs import Input, WholeNumberText
 from gateway.operations.rules import NewRule, RuleChange
@@ -51,10 +50,7 @@ async def list_collab_rules(
         listed = await rules.list_all(
             session, row_id(token_id), **pager.filters, after=pager.after_id, limit=pager.fetch
         )
-    return {
-        "rules": listed[: pager.limit],
-        **paging.members(pager.page(listed, lambda row: (row["id"],))),
-    }
+    return views.CollabRulePage(rules=listed[: pager.limit], **pager.page(listed))
 
 
 @router.post("", status_code=201, openapi_extra=described(NewRule))
@@ -66,16 +62,18 @@ async def create_collab_rule(
         return await rules.add(session, row_id(token_id), new)
 
 
-@router.put("", openapi_extra=described(Rules))
+@router.put("", response_model=views.CollabRules, openapi_extra=described(Rules))
 async def replace_collab_rules(
     services: AppServices, token_id: str, new: Annotated[Rules, Depends(_whole_set)]
-) -> Encoded[views.CollabRules]:
+) -> Response:
     """Replace every rule, or none."""
+    # Encoded in parts, as one long call would stop other requests.
     encoded: list[bytes] = []
     async with services.database.writing() as session:
         async for batch in rules.replace(session, row_id(token_id), new.rules):
-            encoded += map(orjson.dumps, batch)
-    return Encoded(b'{"rules":[' + b",".join(encoded) + b"]}")
+            encoded += [rule.model_dump_json().encode() for rule in batch]
+    content = b'{"rules":[' + b",".join(encoded) + b"]}"
+    return Response(content, media_type="application/json")
 
 
 @router.get("/{rule_id}")

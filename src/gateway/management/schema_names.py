@@ -46,6 +46,10 @@ _NAMES: Mapping[frozenset[str], str] = MappingProxyType(
 )
 
 
+# Names of constraints of values that are read from text, and of settings -> JSON Schema's.
+_CONSTRAINTS: Mapping[Any, str] = {"ge": "minimum", "le": "maximum", "gt": "exclusiveMinimum"}
+
+
 class NamedSchemas:
     """
     The schemas of a description that have names.
@@ -65,22 +69,35 @@ class NamedSchemas:
         ((media_type, content),) = body["content"].items()
         operation_id = operation["operationId"]
         name = f"{operation_id[:1].upper()}{operation_id[1:]}Request"
-        self.schemas[name] = self.enumerations(content["schema"])
+        self.schemas[name] = self.plain(content["schema"])
         named = {media_type: {**content, "schema": schema_ref(name)}}
         return {**operation, "requestBody": {**body, "content": named}}
 
-    def enumerations(self, value: Any) -> Any:
-        """Return *value* with each known enumeration as a reference to its component."""
-        if isinstance(value, list):
-            return [self.enumerations(part) for part in value]
-        if not isinstance(value, dict):
-            return value
-        members = value.get("enum", ())
+    def plain(self, schema: Any) -> Any:
+        """
+        Return *schema* as the other description would have it.
+
+        Each known enumeration is a reference to its component, unions with null are short, titles,
+        which only repeat names, are left out, and constraints have the names of JSON Schema.
+        """
+        if isinstance(schema, list):
+            return [self.plain(part) for part in schema]
+        if not isinstance(schema, dict):
+            return schema
+        plain: JsonSchema = {
+            _CONSTRAINTS.get(key, key): self.plain(part)
+            for key, part in schema.items()
+            if key != "title" or not isinstance(part, str)
+        }
+        match plain:
+            case {"anyOf": [value, {"type": "null"}], **others} if "$ref" not in value:
+                plain = {**nullable(value), **others}
+        members = plain.get("enum", ())
         name = _NAMES.get(frozenset(members) - {None})
         if name is None:
-            return {key: self.enumerations(part) for key, part in value.items()}
+            return plain
         texts = [member for member in members if member is not None]
         self.schemas[name] = {"type": "string", "enum": texts}
         reference = schema_ref(name)
-        rest = {key: part for key, part in value.items() if key not in {"type", "enum"}}
+        rest = {key: part for key, part in plain.items() if key not in {"type", "enum"}}
         return {**(nullable(reference) if None in members else reference), **rest}

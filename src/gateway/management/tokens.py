@@ -42,10 +42,7 @@ async def list_tokens(
         listed = await tokens.list_all(
             session, **pager.filters, after=pager.after_id, limit=pager.fetch
         )
-    return {
-        "tokens": listed[: pager.limit],
-        **paging.members(pager.page(listed, lambda row: (row["id"],))),
-    }
+    return views.AccessTokenPage(tokens=listed[: pager.limit], **pager.page(listed))
 
 
 @router.get("/{token_id}")

@@ -26,5 +26,5 @@ Functions take a session or a database and typed inputs, return views, and raise
     restored_access  tokens and connections that a restore would widen
     views            the objects of the management API
     settings_views   the TokenSettings object
-    json_schemas     their JSON Schemas
+    json_schemas     their root, and the descriptions of their members
 """

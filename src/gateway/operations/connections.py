@@ -11,7 +11,6 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from gateway.audit.changes import note
 from gateway.auth import tokens
 from gateway.connections import rows as connection_rows
-from gateway.connections.accounts import ConnectionTestResult
 from gateway.connections.reconnect_links import ReconnectLinks
 from gateway.operations import resources, rows, views
 from gateway.operations.inputs import (
@@ -244,24 +243,7 @@ class ConnectionService:
             link = self.links.link_for(
                 row.id or 0, provider=row.provider, mode=row.mode, status=row.status
             )
-        return {
-            "id": row.id or 0,
-            "resourceId": row.resource_id,
-            "operatorId": row.operator_id,
-            "kind": row.kind,
-            "provider": row.provider,
-            "mode": row.mode,
-            "accountEmail": row.account_email,
-            "grantedScopes": row.granted_scopes,
-            "canWrite": row.can_write,
-            "status": row.status,
-            "statusDetail": row.status_detail,
-            "reconnectUrl": link,
-            "lastOkAt": timestamps.optional_text(row.last_ok_at),
-            "selectedSiteIds": row.selected_site_ids,
-            "baseUrl": row.base_url,
-            "createdAt": timestamps.to_text(row.created_at),
-        }
+        return views.Connection.of(row, reconnect_url=link)
 
     def _base_url(self, provider: str, url: str | None) -> str | None:
         own_server = catalogue.CONNECTORS[provider].own_server
@@ -349,30 +331,10 @@ def _submits(connector: Connector) -> bool:
     return connector.own_server is not None and connector.own_server.submits
 
 
-def test_view(result: ConnectionTestResult) -> views.ConnectionTest:
-    """Return the API's ConnectionTest object."""
-    return {
-        "ok": result.ok,
-        "status": result.status,
-        "detail": result.detail,
-        "latencyMs": result.latency_ms,
-    }
-
-
 def check_view(findings: Sequence[Finding]) -> views.ConnectionCheck:
     """Return the API's ConnectionCheck object."""
-    return {
-        "ok": all(finding.outcome is not Outcome.FAILED for finding in findings),
-        "findings": [
-            {
-                "item": finding.item,
-                "outcome": finding.outcome.value,
-                "detail": finding.detail,
-                "latencyMs": finding.latency_ms,
-            }
-            for finding in findings
-        ],
-    }
+    ok = all(finding.outcome is not Outcome.FAILED for finding in findings)
+    return views.ConnectionCheck(ok=ok, findings=list(map(views.CheckFinding.of, findings)))
 
 
 _COPIED_MEMBERS = {"mode", "account_email", "granted_scopes", "selected_site_ids"}

@@ -180,20 +180,8 @@ async def reasons(database: Database, keyring: Keyring, request_id: str) -> view
     )
     if not listed:
         raise NoProviderErrors(request_id)
-    return {
-        "requestId": request_id,
-        "errors": [
-            {
-                "at": timestamps.to_text(error.at),
-                "connectionId": error.connection_id,
-                "provider": error.provider,
-                "status": error.status,
-                "code": error.code,
-                "text": error.text,
-            }
-            for error in listed
-        ],
-    }
+    errors = list(map(views.ProviderError.of, listed))
+    return views.ProviderErrors(request_id=request_id, errors=errors)
 
 
 async def explained(database: Database, request_id: str) -> list[dict[str, Any]]:
@@ -211,15 +199,15 @@ async def explained(database: Database, request_id: str) -> list[dict[str, Any]]
         )
     async with database.reading() as session:
         revisions = {
-            row["tokenId"]: token.policy_rev
+            row.token_id: token.policy_rev
             for row in rows
-            if (token := await session.get(AccessToken, row["tokenId"] or 0)) is not None
+            if (token := await session.get(AccessToken, row.token_id or 0)) is not None
         }
     return [
         {
-            "decision": row,
+            "decision": row.as_json(),
             "layers": _layers(row),
-            "sentences": list(_sentences(row, revisions.get(row["tokenId"] or 0))),
+            "sentences": list(_sentences(row, revisions.get(row.token_id or 0))),
         }
         for row in rows
     ]
@@ -227,9 +215,9 @@ async def explained(database: Database, request_id: str) -> list[dict[str, Any]]
 
 def _layers(row: views.Decision) -> list[dict[str, str]]:
     """Return every layer and whether the call passed it; nothing for a change."""
-    layers = [] if row["actor"] else list(Layer)
-    end = len(layers) if row["layer"] is None else layers.index(Layer(row["layer"]))
-    outcomes = ["passed"] * end + [row["outcome"]] + ["not_reached"] * len(layers)
+    layers = [] if row.actor else list(Layer)
+    end = len(layers) if row.layer is None else layers.index(Layer(row.layer))
+    outcomes = ["passed"] * end + [row.outcome] + ["not_reached"] * len(layers)
     return [
         {"layer": layer.value, "outcome": outcome}
         for layer, outcome in zip(layers, outcomes, strict=False)
@@ -238,28 +226,29 @@ def _layers(row: views.Decision) -> list[dict[str, str]]:
 
 def _sentences(row: views.Decision, revision: int | None) -> Iterator[str]:
     """Say what the log holds of a call, and what it does not know."""
-    who = f"Change by {row['actor']}" if row["actor"] else f"Token {row['tokenId']}"
-    dry = ", a dry run" if row["dryRun"] else ""
-    code = f" {row['code']}" if row["code"] else ""
-    yield f"{row['at']}  {who}: {row['operation'] or 'no operation'} by {row['door']}{dry}"
-    yield f"{row['outcome'].capitalize()}: {row['status']}{code}"
-    if row["ruleId"] is not None:
-        yield f"Rule {row['ruleId']} decided."
-    if row["resourceId"] is not None:
-        yield f"It named {row['resourceId']}."
-    if row["hiddenFields"]:
-        yield f"The token may not see {counted(row['hiddenFields'], 'field')} of the surface."
-    if row["upstreamCalls"]:
-        status = f", the last with status {row['upstreamStatus']}" if row["upstreamStatus"] else ""
-        yield f"{counted(row['upstreamCalls'], 'call')} of providers{status}."
-    if row["layer"] == Layer.UPSTREAM:
-        yield f"Their responses: `access-gateway decisions reason {row['requestId']}`."
-    if revision not in {None, row["policyRevision"]}:
+    who = f"Change by {row.actor}" if row.actor else f"Token {row.token_id}"
+    dry = ", a dry run" if row.dry_run else ""
+    code = f" {row.code}" if row.code else ""
+    operation = row.operation or "no operation"
+    yield f"{timestamps.to_text(row.at)}  {who}: {operation} by {row.door}{dry}"
+    yield f"{row.outcome.capitalize()}: {row.status}{code}"
+    if row.rule_id is not None:
+        yield f"Rule {row.rule_id} decided."
+    if row.resource_id is not None:
+        yield f"It named {row.resource_id}."
+    if row.hidden_fields:
+        yield f"The token may not see {counted(row.hidden_fields, 'field')} of the surface."
+    if row.upstream_calls:
+        status = f", the last with status {row.upstream_status}" if row.upstream_status else ""
+        yield f"{counted(row.upstream_calls, 'call')} of providers{status}."
+    if row.layer == Layer.UPSTREAM:
+        yield f"Their responses: `access-gateway decisions reason {row.request_id}`."
+    if revision not in {None, row.policy_revision}:
         yield "The token's settings or rules were changed since then."
-    if row["actor"] is None:
+    if row.actor is None:
         yield (
             "The log holds neither path, parameters nor content. What would allow such a call now: "
-            f"`access-gateway explain {row['tokenId']} METHOD PATH`."
+            f"`access-gateway explain {row.token_id} METHOD PATH`."
         )
 
 
@@ -287,31 +276,14 @@ async def count_older_chains(database: Database, keyring: Keyring) -> int:
 
 def view(number: int, decision: Decision) -> views.Decision:
     """Return the API's Decision object; *number* is its id."""
-    return {
-        "id": number,
-        "at": timestamps.to_text(decision.at),
-        "requestId": decision.request_id,
-        "tokenId": decision.token_id or None,
-        "operatorId": decision.operator_id or None,
-        "door": decision.door,
-        "surface": decision.surface,
-        "operation": decision.operation,
-        "resourceId": decision.resource_id,
-        "outcome": decision.outcome,
-        "layer": decision.layer,
-        "code": decision.code,
-        "status": decision.status,
-        "ruleId": decision.rule_id,
-        "policyRevision": decision.policy_rev,
-        "hiddenFields": decision.hidden_fields,
-        "cost": decision.cost,
-        "durationMs": round(decision.duration / 1000, 1),
-        "upstreamCalls": decision.upstream_calls,
-        "upstreamStatus": decision.upstream_status,
-        "actor": decision.actor,
-        "parentId": decision.parent_id,
-        "dryRun": decision.dry_run,
-    }
+    return views.Decision.of(
+        decision,
+        id=number,
+        token_id=decision.token_id or None,
+        operator_id=decision.operator_id or None,
+        policy_revision=decision.policy_rev,
+        duration_ms=round(decision.duration / 1000, 1),
+    )
 
 
 def _position(row: Numbered) -> tuple[int, int]:

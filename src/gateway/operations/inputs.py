@@ -66,7 +66,8 @@ def _absent_if_null(model: type[BaseModel]) -> frozenset[str]:
 _SHARED_TENANTS = frozenset({"common", "organizations", "consumers"})
 
 
-def _without_defaults(schema: JsonSchema) -> None:
+def without_defaults(schema: JsonSchema) -> None:
+    """Remove the defaults of members, which say nothing to a caller, from the schema of a model."""
     for member in schema["properties"].values():
         member.pop("default", None)
 
@@ -74,7 +75,7 @@ def _without_defaults(schema: JsonSchema) -> None:
 class Patch(Input):
     """Root of changes: a member that is absent keeps its value, whatever the default here."""
 
-    model_config = ConfigDict(json_schema_extra=_without_defaults)
+    model_config = ConfigDict(json_schema_extra=without_defaults)
 
 
 def _printable(text: str) -> str:

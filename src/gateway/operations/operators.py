@@ -34,7 +34,7 @@ async def create(session: AsyncSession, new: NewOperator) -> views.Operator:
     )
     session.add(operator)
     note(session, "createOperator", operator.id)
-    return views.Operator.model_validate(operator)
+    return views.Operator.of(operator)
 
 
 async def list_all(
@@ -45,12 +45,12 @@ async def list_all(
     query = select(Operator).order_by(*order).limit(limit)
     if after is not None:
         query = query.where(tuple_(*order) > tuple_(*after))
-    return [views.Operator.model_validate(operator) for operator in await session.exec(query)]
+    return [views.Operator.of(operator) for operator in await session.exec(query)]
 
 
 async def read(session: AsyncSession, operator_id: str) -> views.Operator:
     """Return one operator."""
-    return views.Operator.model_validate(await rows.get(session, Operator, operator_id))
+    return views.Operator.of(await rows.get(session, Operator, operator_id))
 
 
 async def change(
@@ -61,7 +61,7 @@ async def change(
     operator.sqlmodel_update(changed.model_dump(exclude_unset=True))
     session.add(operator)
     note(session, "changeOperator", operator_id)
-    return views.Operator.model_validate(operator)
+    return views.Operator.of(operator)
 
 
 async def remove(session: AsyncSession, operator_id: str) -> None:

@@ -141,11 +141,6 @@ async def _views(session: AsyncSession, resources: Sequence[Resource]) -> list[v
     ):
         operator_ids[link_row.resource_id].append(link_row.operator_id)
     return [
-        views.Resource(
-            id=resource.id or 0,
-            name=resource.name,
-            operator_ids=operator_ids[resource.id or 0],
-            created_at=resource.created_at,
-        )
+        views.Resource.of(resource, operator_ids=operator_ids[resource.id or 0])
         for resource in resources
     ]

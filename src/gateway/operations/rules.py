@@ -71,7 +71,7 @@ async def add(session: AsyncSession, token_id: int, new: NewRule) -> views.Colla
     session.add(rule)
     await _policy_changed(session, token)
     note(session, "createRule", rule.id, token=token)
-    return view(rule)
+    return views.CollabRule.of(rule)
 
 
 async def replace(
@@ -96,9 +96,10 @@ async def replace(
     connection = await session.connection()
     items = tuple(keys.items())
     for start in range(0, len(items), _BATCH):
-        batch = [_values(token_id, *item) for item in items[start : start + _BATCH]]
-        ids = (await connection.execute(add_rows, batch)).scalars()
-        yield [_view({**new, "id": row}) for row, new in zip(ids, batch, strict=True)]
+        batch = [_values(*item) for item in items[start : start + _BATCH]]
+        added = [{"token_id": token_id, **values} for values in batch]
+        ids = (await connection.execute(add_rows, added)).scalars()
+        yield [views.CollabRule(id=row or 0, **new) for row, new in zip(ids, batch, strict=True)]
         await asyncio.sleep(0)
     await _policy_changed(session, token)
     note(session, "replaceRules", token_id, token=token)
@@ -123,13 +124,15 @@ async def list_all(  # noqa: PLR0913 - filters and a page
     if action is not None:
         query = query.where(col(CollabRule.action) == action.value)
     return [
-        view(rule) for rule in await session.exec(query.order_by(col(CollabRule.id)).limit(limit))
+        views.CollabRule.of(rule)
+        for rule in await session.exec(query.order_by(col(CollabRule.id)).limit(limit))
     ]
 
 
 async def read(session: AsyncSession, token_id: int, rule_id: int) -> views.CollabRule:
     """Return one rule of a token."""
-    return view(await _get(session, await rows.get(session, AccessToken, token_id), rule_id))
+    token = await rows.get(session, AccessToken, token_id)
+    return views.CollabRule.of(await _get(session, token, rule_id))
 
 
 async def change(
@@ -158,14 +161,14 @@ async def change(
     session.add(rule)
     await _policy_changed(session, token)
     note(session, "changeRule", rule_id, token=token)
-    return view(rule)
+    return views.CollabRule.of(rule)
 
 
 async def remove(session: AsyncSession, token_id: int, rule_id: int) -> views.CollabRule:
     """Remove a rule; return it as it was."""
     token = await rows.get(session, AccessToken, token_id, for_update=True)
     rule = await _get(session, token, rule_id)
-    removed = view(rule)
+    removed = views.CollabRule.of(rule)
     await session.delete(rule)
     await _policy_changed(session, token)
     note(session, "removeRule", rule_id, token=token)
@@ -174,12 +177,7 @@ async def remove(session: AsyncSession, token_id: int, rule_id: int) -> views.Co
 
 def new_row(token_id: int, key: RuleKey, description: str | None = None) -> CollabRule:
     """Return the row of a new rule."""
-    return CollabRule(**_values(token_id, key, description))
-
-
-def view(rule: CollabRule) -> views.CollabRule:
-    """Return the API's CollabRule object."""
-    return _view(rule.model_dump())
+    return CollabRule(token_id=token_id, **_values(key, description))
 
 
 # -- evaluation ----------------------------------------------------------------------------------
@@ -284,12 +282,11 @@ def _key(new: NewRule) -> RuleKey:
     return rule_type.value, pattern, action.value
 
 
-def _values(token_id: int, key: RuleKey, description: str | None) -> dict[str, Any]:
-    """Return the columns of a new rule."""
+def _values(key: RuleKey, description: str | None) -> dict[str, Any]:
+    """Return the columns of a new rule but its token."""
     rule_type, pattern, action = key
     now = timestamps.now_ms()
     return {
-        "token_id": token_id,
         "rule_type": rule_type,
         "pattern": pattern,
         "action": action,
@@ -297,19 +294,6 @@ def _values(token_id: int, key: RuleKey, description: str | None) -> dict[str, A
         "source": "manual",
         "created_at": now,
         "updated_at": now,
-    }
-
-
-def _view(values: Mapping[str, Any]) -> views.CollabRule:
-    return {
-        "id": values["id"] or 0,
-        "ruleType": values["rule_type"],
-        "pattern": values["pattern"],
-        "action": values["action"],
-        "description": values["description"],
-        "source": values["source"],
-        "createdAt": timestamps.to_text(values["created_at"]),
-        "updatedAt": timestamps.to_text(values["updated_at"]),
     }
 
 

@@ -1,8 +1,11 @@
 """The API's TokenSettings object, member by member, in the order of `policy.settings`."""
 
-from typing import Annotated, Any, NotRequired, TypedDict
+from typing import Annotated, Any, NotRequired
 
-from gateway.operations.json_schemas import Keywords, enum_of
+from pydantic import ConfigDict, with_config
+from typing_extensions import TypedDict  # which pydantic needs before Python 3.12
+
+from gateway.operations.json_schemas import Keywords, about, enum_of
 from policy import vocabulary as words
 from policy.settings import DEFAULTS, MAX_DAYS, MAX_LONG, MAX_REQUESTS, MAX_TEXT, MAX_WORDS
 from rest_compat.openapi.schema_values import JsonSchema, nullable
@@ -17,12 +20,15 @@ EmailFields = Annotated[list[Annotated[str, enum_of(words.EmailField, [words.ALL
 CalendarFields = Annotated[list[Annotated[str, enum_of(words.CalendarField, [words.ALL])]], _SHORT]
 TaskFields = Annotated[list[Annotated[str, enum_of(words.TaskField, [words.ALL])]], _SHORT]
 CollabFields = Annotated[list[Annotated[str, enum_of(words.CollabField, [words.ALL])]], _SHORT]
+Provider = Annotated[str, enum_of(words.TaskProvider)]
 Texts = Annotated[list[str], _SHORT]
-Ids = Annotated[list[Annotated[int, Keywords(format="int64", minimum=0, maximum=MAX_LONG)]], _SHORT]
-Days = Annotated[int, Keywords(minimum=0, maximum=MAX_DAYS)]
-Requests = Annotated[int, Keywords(minimum=0, maximum=MAX_REQUESTS)]
+# `ge` and `le` become `minimum` and `maximum` late, as FastAPI would make floats of these.
+Ids = Annotated[list[Annotated[int, Keywords(format="int64", ge=0, le=MAX_LONG)]], _SHORT]
+Days = Annotated[int, Keywords(ge=0, le=MAX_DAYS)]
+Requests = Annotated[int, Keywords(ge=0, le=MAX_REQUESTS)]
 
 
+CLOSED = ConfigDict(extra="forbid")
 DOCUMENTS = Keywords(
     anyOf=[
         {"type": "string", "enum": ["any", "saved"]},
@@ -31,106 +37,141 @@ DOCUMENTS = Keywords(
 )
 
 
+@with_config(CLOSED)
 class BoardScope(TypedDict):
     """A task board that a token may reach."""
 
-    boardId: Annotated[str, "The board.", Keywords(minLength=1, maxLength=MAX_TEXT)]
+    boardId: Annotated[str, about("The board."), Keywords(minLength=1, maxLength=MAX_TEXT)]
     provider: NotRequired[
-        Annotated[words.TaskProvider, "The provider of the board; absent: any provider."]
+        Annotated[Provider, about("The provider of the board; absent: any provider.")]
     ]
-    allowCreate: NotRequired[Annotated[bool, "Whether items may be created on it; default: true."]]
+    allowCreate: NotRequired[
+        Annotated[bool, about("Whether items may be created on it; default: true.")]
+    ]
 
 
 Boards = Annotated[list[BoardScope], _SHORT]
 
 
+@with_config(CLOSED)
 class TokenQuota(TypedDict, total=False):
     """How many requests a token may make in any window; absent: no limit of its own."""
 
-    perMinute: Annotated[Requests, "In 60 seconds."]
-    perHour: Annotated[Requests, "In 3,600 seconds."]
-    perDay: Annotated[Requests, "In 86,400 seconds."]
+    perMinute: Annotated[Requests, about("In 60 seconds.")]
+    perHour: Annotated[Requests, about("In 3,600 seconds.")]
+    perDay: Annotated[Requests, about("In 86,400 seconds.")]
 
 
+@with_config(CLOSED)
 class RecipientRules(TypedDict, total=False):
     """To whom a token may write; block wins, and who matches no pattern is not allowed."""
 
-    allow: Annotated[Texts, "Addresses, `@domain`, or `*` for everyone."]
-    block: Annotated[Texts, "Addresses, `@domain`, or `*` for everyone."]
+    allow: Annotated[Texts, about("Addresses, `@domain`, or `*` for everyone.")]
+    block: Annotated[Texts, about("Addresses, `@domain`, or `*` for everyone.")]
 
 
+@with_config(CLOSED)
 class TokenSettings(TypedDict):
     """What an access token may do."""
 
-    emailAccessEnabled: Annotated[bool, "Whether the email surface is enabled."]
-    allowedEmailOperations: Annotated[EmailOps, "The allowed operations on mail."]
-    visibleEmailFields: Annotated[EmailFields, "The visible fields of mail."]
-    calendarAccessEnabled: Annotated[bool, "Whether the calendar surface is enabled."]
-    calendarAccessLevel: Annotated[words.CalendarAccessLevel, "How much of a calendar is visible."]
-    visibleCalendarFields: Annotated[CalendarFields, "The visible fields of events."]
-    timeframePastDays: Annotated[Days | None, "Events are visible this many days back; null: all."]
+    emailAccessEnabled: Annotated[bool, about("Whether the email surface is enabled.")]
+    allowedEmailOperations: Annotated[EmailOps, about("The allowed operations on mail.")]
+    visibleEmailFields: Annotated[EmailFields, about("The visible fields of mail.")]
+    calendarAccessEnabled: Annotated[bool, about("Whether the calendar surface is enabled.")]
+    calendarAccessLevel: Annotated[
+        str, enum_of(words.CalendarAccessLevel), about("How much of a calendar is visible.")
+    ]
+    visibleCalendarFields: Annotated[CalendarFields, about("The visible fields of events.")]
+    timeframePastDays: Annotated[
+        Days | None, about("Events are visible this many days back; null: all.")
+    ]
     timeframeFutureDays: Annotated[
-        Days | None, "Events are visible this many days ahead; null: all."
+        Days | None, about("Events are visible this many days ahead; null: all.")
     ]
-    allowedCalendarIds: Annotated[Ids | None, "The ids of the visible calendars; null: all."]
-    allowedTaskOperations: Annotated[TaskOps, "The allowed operations on tasks."]
-    taskBoards: Annotated[Boards | None, "The boards that the token reaches; null: all."]
-    visibleTaskFields: Annotated[TaskFields, "The visible fields of tasks."]
-    writableTaskFields: Annotated[Texts, "The columns that may be written, by id; or `all`."]
+    allowedCalendarIds: Annotated[Ids | None, about("The ids of the visible calendars; null: all.")]
+    allowedTaskOperations: Annotated[TaskOps, about("The allowed operations on tasks.")]
+    taskBoards: Annotated[Boards | None, about("The boards that the token reaches; null: all.")]
+    visibleTaskFields: Annotated[TaskFields, about("The visible fields of tasks.")]
+    writableTaskFields: Annotated[Texts, about("The columns that may be written, by id; or `all`.")]
     defaultTaskProvider: Annotated[
-        words.TaskProvider | None, "The provider that `auto` means; null: the only connected one."
+        Provider | None, about("The provider that `auto` means; null: the only connected one.")
     ]
-    collabAccessEnabled: Annotated[bool, "Whether the collab surface is enabled."]
+    collabAccessEnabled: Annotated[bool, about("Whether the collab surface is enabled.")]
     allowedCollabOperations: Annotated[
-        CollabOps, "The allowed operations on collaboration content."
+        CollabOps, about("The allowed operations on collaboration content.")
     ]
     collabAllowAllDefault: Annotated[
-        bool, "Whether content that no collab rule matches is allowed."
+        bool, about("Whether content that no collab rule matches is allowed.")
     ]
-    visibleCollabFields: Annotated[CollabFields, "The visible fields of collaboration content."]
+    visibleCollabFields: Annotated[
+        CollabFields, about("The visible fields of collaboration content.")
+    ]
     collabSearchTotals: Annotated[
-        words.SearchTotals,
-        "`unfiltered`: `total` of a search counts hits that are not shown too; `visible`: it does "
-        "not, and nothing hidden can be told from a search.",
+        str,
+        enum_of(words.SearchTotals),
+        about(
+            "`unfiltered`: `total` of a search counts hits that are not shown too; `visible`: it "
+            "does not, and nothing hidden can be told from a search."
+        ),
     ]
-    allowedConnectionIds: Annotated[Ids | None, "The ids of the usable connections; null: all."]
+    allowedConnectionIds: Annotated[
+        Ids | None, about("The ids of the usable connections; null: all.")
+    ]
     recipientRules: Annotated[
         RecipientRules | None,
-        "The allowed recipients of mail, shared files and assigned tasks; null: everyone.",
+        about("The allowed recipients of mail, shared files and assigned tasks; null: everyone."),
     ]
     sendMode: Annotated[
-        words.SendMode,
-        "`direct`: mail is sent; `draft`: it is put into the account's Drafts folder for a person "
-        "to send.",
+        str,
+        enum_of(words.SendMode),
+        about(
+            "`direct`: mail is sent; `draft`: it is put into the account's Drafts folder for a "
+            "person to send."
+        ),
     ]
     writes: Annotated[
-        words.WriteMode,
-        "`direct`: a write runs; `effect`: it runs only with the digest of its effect in "
-        "`If-Effect`, and is 428 with the effect otherwise.",
+        str,
+        enum_of(words.WriteMode),
+        about(
+            "`direct`: a write runs; `effect`: it runs only with the digest of its effect in "
+            "`If-Effect`, and is 428 with the effect otherwise."
+        ),
     ]
     agentTools: Annotated[
-        words.AgentTools,
-        "`graph`: agents also get the tools `graph_schema` and `graph_query`, which reads.",
+        str,
+        enum_of(words.AgentTools),
+        about("`graph`: agents also get the tools `graph_schema` and `graph_query`, which reads."),
     ]
     maskMode: Annotated[
-        words.MaskMode,
-        "`strict`: filters and orders by hidden fields are refused too; `basic`: they are null.",
+        str,
+        enum_of(words.MaskMode),
+        about(
+            "`strict`: filters and orders by hidden fields are refused too; `basic`: they are null."
+        ),
     ]
     strictParameters: Annotated[
         bool,
-        "Whether a query parameter that a call does not know is an error, unless the call states "
-        "`Prefer: handling=lenient`; tokens of versions before 0.3 have false.",
+        about(
+            "Whether a query parameter that a call does not know is an error, unless the call "
+            "states `Prefer: handling=lenient`; tokens of versions before 0.3 have false."
+        ),
     ]
-    quota: Annotated[TokenQuota | None, "The token's own limits; null: none."]
-    allowChildren: Annotated[bool, "Whether the holder may create child tokens, which only narrow."]
+    quota: Annotated[TokenQuota | None, about("The token's own limits; null: none.")]
+    allowChildren: Annotated[
+        bool, about("Whether the holder may create child tokens, which only narrow.")
+    ]
     documents: Annotated[
         Any,
-        "The only documents that the token runs: `any` call, every `saved` one, or their names.",
+        about(
+            "The only documents that the token runs: `any` call, every `saved` one, or their names."
+        ),
         DOCUMENTS,
     ]
     documentsLogOnly: Annotated[
         Any,
-        "As `documents`, but a call that it does not allow is only noted in the decision log.",
+        about(
+            "As `documents`, but a call that it does not allow is only noted in the decision log."
+        ),
         DOCUMENTS,
     ]
 

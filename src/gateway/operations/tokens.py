@@ -10,15 +10,16 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway.audit.changes import note
-from gateway.auth import token_views, tokens
+from gateway.auth import token_status, token_views, tokens
 from gateway.auth.token_status import Status
 from gateway.operations import resources, rows, views
 from gateway.operations.inputs import FutureTime, Input, Name, Patch, RowId, Time
 from gateway.operations.validation import invalid
 from gateway.store import timestamps
 from gateway.store.tables import AccessToken, CollabRule, Operator
-from policy import grants
+from policy import describe, grants
 from policy.presets import PRESETS, Preset
+from policy.settings import DEFAULTS
 from policy.vocabulary import RuleAction
 
 ResourceIds = Annotated[list[RowId], Field(min_length=1, max_length=1000)]
@@ -68,7 +69,7 @@ async def create(session: AsyncSession, new: NewToken) -> views.MintedAccessToke
         settings=settings,
     )
     note(session, "createToken", token.id, token=token)
-    return {**await _view(session, token), "token": text}
+    return views.MintedAccessToken.of(await _view(session, token), token=text)
 
 
 async def list_all(
@@ -143,7 +144,7 @@ async def rotate(
     except tokens.Revoked:
         raise invalid("tokenId", "belongs to a revoked token, which gets no new text") from None
     note(session, "rotateToken", token_id, token=token)
-    return {**await _view(session, token), "token": text}
+    return views.MintedAccessToken.of(await _view(session, token), token=text)
 
 
 async def revoke(session: AsyncSession, token_id: int) -> views.ManagedAccessToken:
@@ -179,13 +180,33 @@ async def _views(
 
     def shown() -> list[views.ManagedAccessToken]:
         return [
-            token_views.view_of(
-                token, ancestors[token.id or 0], resource_ids[token.id or 0], blocking
-            )
+            _shown(token, ancestors[token.id or 0], resource_ids[token.id or 0], blocking)
             for token in listed
         ]
 
     return await asyncio.to_thread(shown)  # off the event loop, as above
+
+
+def _shown(
+    token: AccessToken,
+    ancestors: Sequence[AccessToken],
+    resource_ids: list[int],
+    blocking: AbstractSet[int | None],
+) -> views.ManagedAccessToken:
+    """Return the API's object; *blocking* are the ids of the tokens that have a block rule."""
+    settings = token_views.effective_settings(token, ancestors)
+    operations = grants.effective_operations(settings)
+    has_block_rules = any(each.id in blocking for each in (token, *ancestors))
+    return views.ManagedAccessToken.of(
+        token,
+        resource_ids=resource_ids,
+        status=token_status.status(token, timestamps.now_ms()),
+        settings={**DEFAULTS, **settings},
+        effective_email_operations=operations["effectiveEmailOperations"],
+        effective_task_operations=operations["effectiveTaskOperations"],
+        effective_collab_operations=operations["effectiveCollabOperations"],
+        warnings=describe.warnings(grants.Grant.read(settings), has_block_rules=has_block_rules),
+    )
 
 
 async def _with_block_rules(

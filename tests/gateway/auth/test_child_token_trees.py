@@ -1,14 +1,16 @@
 """Trees of tokens for operators, and children in the comparison of a restore."""
 
+from types import SimpleNamespace
+
 from gateway.auth.token_views import in_tree_order
 from gateway.operations.restored_access import access_of, wider_access
 
 
 def test_each_token_stands_before_its_descendants():
     parents = {1: None, 2: 1, 3: None, 4: 2, 5: 1}
-    listed = [{"id": number, "parentId": parent} for number, parent in parents.items()]
+    listed = [SimpleNamespace(id=number, parent_id=parent) for number, parent in parents.items()]
 
-    ordered = [(depth, token["id"]) for depth, token in in_tree_order(listed)]
+    ordered = [(depth, token.id) for depth, token in in_tree_order(listed)]
     assert ordered == [(0, 1), (1, 2), (2, 4), (1, 5), (0, 3)]
 
 

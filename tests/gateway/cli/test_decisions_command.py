@@ -378,7 +378,7 @@ def following(deployed, monkeypatch):
         ):
 
             async def after(count):
-                return [(await anext(followed))["requestId"] for _ in range(count)]
+                return [(await anext(followed)).request_id for _ in range(count)]
 
             yield after
 

@@ -59,7 +59,7 @@ def test_the_list_of_tokens_is_that_of_the_management_api(run, rows, stored, sta
     listed = run("token", "list", "--json", *(["--status", status] if status else []))
 
     assert listed.exit_code == 0, listed.stderr
-    assert json.loads(listed.stdout) == expected
+    assert json.loads(listed.stdout) == [token.as_json() for token in expected]
     assert len(expected) == {None: 4, "active": 2, "revoked": 1, "expired": 1}[status]
 
 

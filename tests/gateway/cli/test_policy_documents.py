@@ -437,4 +437,4 @@ async def test_applies_and_puts_at_the_same_time_all_succeed(deployed):
     async with open_store() as store, store.database.reading() as session:
         listed = await collection.list_all(session)
     kinds = [f"{kind}-{number}" for kind in ("applied", "put") for number in range(4)]
-    assert [document["name"] for document in listed] == kinds
+    assert [document.name for document in listed] == kinds

@@ -13,7 +13,6 @@ from schemathesis.core.failures import Failure
 from starlette.responses import JSONResponse
 
 from gateway.operations import operators
-from gateway.operations.json_schemas import SchemaComponents
 from policy.settings import DEFAULTS, READERS, InvalidSetting
 from providers.http.failed_responses import FailedResponse
 
@@ -336,8 +335,3 @@ def validator(document, component, member):
     return jsonschema_rs.Draft202012Validator(
         {**schema, "components": {"schemas": described}}, validate_formats=True
     )
-
-
-async def test_an_undescribable_type_is_an_error():
-    with pytest.raises(TypeError, match="cannot be described"):
-        SchemaComponents().schema_of(bytes)

@@ -90,7 +90,7 @@ async def access_tokens(store: Database) -> Finding:
     """List the active tokens whose settings reveal more than they seem to, or allow nothing."""
     async with store.reading() as session:
         active = await tokens.list_all(session, status=Status.ACTIVE)
-    odd = [str(token["id"]) for token in active if token["warnings"]]
+    odd = [str(token.id) for token in active if token.warnings]
     if odd:
         remedy = "`access-gateway token show ID` shows why, and the setting that changes it."
         return warn("tokens", f"{', '.join(odd)} reveal what they hide, or can do nothing", remedy)

@@ -110,7 +110,7 @@ def list_(as_json: AsJson = False) -> None:
             return await service.list_all(session)
 
     rows = in_store(read)
-    named = [{**row, "provider": with_product(row["kind"], row["provider"])} for row in rows]
+    named = [{**row.as_json(), "provider": with_product(row.kind, row.provider)} for row in rows]
     report_rows(rows if as_json else named, _COLUMNS, as_json=as_json)
 
 
@@ -120,9 +120,9 @@ def try_out(connection_id: Id, as_json: AsJson = False) -> None:
     from gateway.cli import account_setup
 
     result = run_async(lambda: account_setup.test(connection_id))
-    sentence = f"{result['status']}: {result['detail']} ({result['latencyMs']} ms)"
+    sentence = f"{result.status}: {result.detail} ({result.latency_ms} ms)"
     report(result, sentence, as_json=as_json)
-    if not result["ok"]:
+    if not result.ok:
         raise typer.Exit(1)
 
 
@@ -132,8 +132,8 @@ def check(connection_id: Id, as_json: AsJson = False) -> None:
     from gateway.cli import account_setup
 
     result = run_async(lambda: account_setup.check(connection_id))
-    report(result, lambda: output_table(result["findings"], _FINDING_COLUMNS), as_json=as_json)
-    if not result["ok"]:
+    report(result, lambda: output_table(result.findings, _FINDING_COLUMNS), as_json=as_json)
+    if not result.ok:
         raise typer.Exit(1)
 
 
@@ -182,7 +182,7 @@ def remove(connection_id: Id, as_json: AsJson = False) -> None:
 
     removed, revocation = run_async(lambda: account_setup.remove(connection_id))
     sentence = f"Connection {connection_id} is removed. {revocation.sentence}"
-    report({**removed, "consentRevocation": revocation}, sentence, as_json=as_json)
+    report({**removed.as_json(), "consentRevocation": revocation}, sentence, as_json=as_json)
 
 
 def _set_status(connection_id: int, status: str, *, as_json: bool) -> None:

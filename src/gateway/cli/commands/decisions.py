@@ -73,7 +73,9 @@ def list_(  # noqa: PLR0913, PLR0917 - each is an option of the command
     listed = in_store(
         lambda store: decisions.list_newest(store.database, decisions.query(filters), limit=limit)
     )
-    report_rows(listed if as_json else [_row(each) for each in listed], _COLUMNS, as_json=as_json)
+    report_rows(
+        listed if as_json else [_row(each.as_json()) for each in listed], _COLUMNS, as_json=as_json
+    )
 
 
 def _row(decision: "Mapping[str, Any]") -> dict[str, Any]:
@@ -117,7 +119,8 @@ async def _tail(store: "Store", filters: "Mapping[str, Any]", lines: int, *, as_
     query = decisions.query(filters)
     async with aclosing(decisions.follow(store.database, query, last=lines, warn=info)) as followed:
         async for decision in followed:
-            output(json.dumps(decision, ensure_ascii=False) if as_json else _line(decision))
+            members = decision.as_json()
+            output(json.dumps(members, ensure_ascii=False) if as_json else _line(members))
             sys.stdout.flush()  # a pipe must not wait for a full buffer
 
 
@@ -186,7 +189,7 @@ def reason(
     from gateway.operations import decisions
 
     result = in_store(lambda store: decisions.reasons(store.database, store.keyring, request_id))
-    report(result, lambda: _write_reasons(result), as_json=as_json)
+    report(result, lambda: _write_reasons(result.as_json()), as_json=as_json)
 
 
 def _write_reasons(result: "Mapping[str, Any]") -> None:

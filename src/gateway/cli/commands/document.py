@@ -53,7 +53,7 @@ def add(  # noqa: PLR0913, PLR0917 - each is an option of the command
             "tokens": token or [],
         }
     saved = run_async(lambda: in_process.save_document(name, members))
-    sentence = f"{saved['method']} {saved['path']} runs {name}; documentId {saved['documentId']}"
+    sentence = f"{saved.method} {saved.path} runs {name}; documentId {saved.document_id}"
     report(saved, sentence, as_json=as_json)
 
 
@@ -72,13 +72,13 @@ def show(name: Name, as_json: AsJson = False) -> None:
     saved = _read(name)
 
     def write_text() -> None:
-        info(f"{saved['method']} {saved['path']} -> {saved['status']}")
-        info(f"documentId {saved['documentId']}")
-        for variable in saved["variables"]:
-            info(f"${variable['name']}: {variable['type']}, from the {variable['filledBy']}")
-        if saved["problem"]:
-            info(f"It does not fit this version: {saved['problem']}")
-        output(saved["document"])
+        info(f"{saved.method} {saved.path} -> {saved.status}")
+        info(f"documentId {saved.document_id}")
+        for variable in saved.variables:
+            info(f"${variable.name}: {variable.type}, from the {variable.filled_by}")
+        if saved.problem:
+            info(f"It does not fit this version: {saved.problem}")
+        output(saved.document)
 
     report(saved, write_text, as_json=as_json)
 

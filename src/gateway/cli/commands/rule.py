@@ -61,7 +61,7 @@ def add(  # noqa: PLR0913, PLR0917 - each is an option of the command
     rule = write_store(
         lambda session: rules.add(session, token_id, validated(rules.NewRule, members))
     )
-    sentence = f"Rule {rule['id']}: {rule['action']} {rule['ruleType']} {rule['pattern']}"
+    sentence = f"Rule {rule.id}: {rule.action} {rule.rule_type} {rule.pattern}"
     report(rule, sentence, as_json=as_json)
 
 

@@ -101,8 +101,8 @@ def create(  # noqa: PLR0913, PLR0917 - each is an option of the command
     token = write_store(create_token)
 
     def write_text() -> None:
-        info(f"Token {token['id']} ({token['name']}). This is the only time its text is shown:")
-        output(token["token"])
+        info(f"Token {token.id} ({token.name}). This is the only time its text is shown:")
+        output(token.token)
         _write_warnings(token)
         if for_agent is not None:
             _write_agent_setup()
@@ -123,7 +123,7 @@ def list_(
     listed = _list_all(status)
 
     def write_table() -> None:
-        rows = [{**token, "surfaces": token_views.surfaces(token)} for token in listed]
+        rows = [{**token.as_json(), "surfaces": token_views.surfaces(token)} for token in listed]
         output_table(rows, _COLUMNS)
 
     report(listed, write_table, as_json=as_json)
@@ -137,7 +137,9 @@ def tree(as_json: AsJson = False) -> None:
     listed = token_views.in_tree_order(_list_all(None))
 
     def write_table() -> None:
-        rows = [{**token, "name": f"{'  ' * depth}{token['name']}"} for depth, token in listed]
+        rows = [
+            {**token.as_json(), "name": f"{'  ' * depth}{token.name}"} for depth, token in listed
+        ]
         output_table(rows, _COLUMNS_OF_TREE)
 
     report([token for _, token in listed], write_table, as_json=as_json)
@@ -152,7 +154,7 @@ def show(token_id: Id, as_json: AsJson = False) -> None:
     token = read_store(lambda session: tokens.read(session, token_id))
 
     def write_text() -> None:
-        for member, value in token.items():
+        for member, value in token.as_json().items():
             output(f"{member}: {json.dumps(value, ensure_ascii=False)}")
 
     report(token, write_text, as_json=as_json)
@@ -190,7 +192,7 @@ def change(  # noqa: PLR0913, PLR0917 - each is an option of the command
     )
 
     def write_text() -> None:
-        revoked = token["status"] == "revoked"
+        revoked = token.status == "revoked"
         info(f"Token {token_id} was changed{'; it stays revoked' if revoked else ''}.")
         _write_warnings(token)
 
@@ -221,7 +223,7 @@ def rotate(
 
     rotation = tokens.Rotation.model_validate({"graceSeconds": grace})
     token = write_store(lambda session: tokens.rotate(session, token_id, rotation))
-    report(token, lambda: output(token["token"]), as_json=as_json)
+    report(token, lambda: output(token.token), as_json=as_json)
 
 
 @app.command("export")
@@ -311,5 +313,5 @@ def _list_all(status: str | None) -> "list[ManagedAccessToken]":
 
 
 def _write_warnings(token: "ManagedAccessToken") -> None:
-    for warning in token["warnings"]:
+    for warning in token.warnings:
         info(f"Warning: {warning}")

@@ -191,7 +191,7 @@ async def list_all(
     """Return documents by name, without their texts; *after* is the last name before."""
     query = select(SavedDocumentRow).order_by(col(SavedDocumentRow.name)).limit(limit)
     rows = await session.exec(query.where(col(SavedDocumentRow.name) > after))
-    return [_listed(row) for row in rows]
+    return [views.ListedDocument.of(row, document_id=row.digest) for row in rows]
 
 
 async def rows(session: AsyncSession) -> Sequence[SavedDocumentRow]:
@@ -202,7 +202,7 @@ async def rows(session: AsyncSession) -> Sequence[SavedDocumentRow]:
 
 async def misfits(session: AsyncSession, graph: Graph) -> list[dict[str, str]]:
     """Return `name`, `method`, `path` and `problem` of the documents that do not fit, by name."""
-    described = [(row, _described(graph, row)["problem"]) for row in await rows(session)]
+    described = [(row, _described(graph, row).problem) for row in await rows(session)]
     return [
         {"name": row.name, "method": row.method, "path": row.path, "problem": problem}
         for row, problem in described
@@ -228,25 +228,28 @@ async def count_change(session: AsyncSession) -> None:
     await session.exec(counted)
 
 
-def view(row: SavedDocumentRow, operation: SavedOperation) -> views.SavedDocument:
-    """Return a document with its text and what fills its variables."""
+def view(
+    row: SavedDocumentRow, operation: SavedOperation | None, problem: str | None = None
+) -> views.SavedDocument:
+    """Return a document with its text and what fills its variables; no operation has a problem."""
     in_path = path_parameters(row.path)
-    return {
-        **_listed(row),
-        "document": row.text,
-        "rootField": operation.root_name,
-        "surface": operation.surface,
-        "variables": [
-            {
-                "name": variable.name,
-                "type": str(variable.type),
-                "filledBy": _filled_by(variable.name, in_path),
-                "required": variable.required,
-            }
-            for variable in operation.variables
+    return views.SavedDocument.of(
+        row,
+        document_id=row.digest,
+        document=row.text,
+        root_field=operation and operation.root_name,
+        surface=operation and operation.surface,
+        variables=[
+            views.DocumentVariable(
+                name=variable.name,
+                type=str(variable.type),
+                filled_by=_filled_by(variable.name, in_path),
+                required=variable.required,
+            )
+            for variable in (operation.variables if operation else ())
         ],
-        "problem": None,
-    }
+        problem=problem,
+    )
 
 
 def _filled_by(name: str, in_path: Sequence[str]) -> str:
@@ -259,27 +262,7 @@ def _described(graph: Graph, row: SavedDocumentRow) -> views.SavedDocument:
     try:
         return view(row, checks.prepare(graph, row.text))
     except InvalidInput as refusal:
-        return {
-            **_listed(row),
-            "document": row.text,
-            "rootField": None,
-            "surface": None,
-            "variables": [],
-            "problem": refusal.message,
-        }
-
-
-def _listed(row: SavedDocumentRow) -> views.ListedDocument:
-    return {
-        "name": row.name,
-        "documentId": row.digest,
-        "method": row.method,
-        "path": row.path,
-        "status": row.status,
-        "description": row.description,
-        "createdAt": timestamps.to_text(row.created_at),
-        "updatedAt": timestamps.to_text(row.updated_at),
-    }
+        return view(row, None, refusal.message)
 
 
 def _by_name(name: str) -> "SelectOfScalar[SavedDocumentRow]":
