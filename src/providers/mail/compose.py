@@ -3,8 +3,8 @@ Serialization of outgoing messages, safe from header injection: docs/spec/email.
 
 Headers are not written by the standard library, which takes text that looks like an encoded word
 (``=?…?=``) for one. The result is parsed again, and is returned only when it has the intended
-headers and recipients. Names and addresses are written in the forms that a pattern parses: the
-parser of the standard library takes 0.3 s for 500 recipients with long names.
+headers and recipients. Names and addresses are written in the forms that `addresses` reads at once:
+the parser of the standard library takes 0.3 s for 500 recipients with long names.
 """
 
 import re

@@ -1,5 +1,8 @@
 """Address headers as people write them: docs/spec/email.md#addresses."""
 
+import random
+import re
+
 import pytest
 
 from providers.mail import addresses
@@ -38,6 +41,7 @@ ROWS = {
     "=?utf-8?Q?J=C3=B6rg_=3Cjorg=40work.example=3E?=": [("Jörg", "jorg@work.example")],
     "=?utf-8?Q?jo=40work.example?=": [(None, "jo@work.example")],
     '"=?utf-8?Q?J=C3=B6rg=2C_M?=" <j@work.example>': [("Jörg, M", "j@work.example")],
+    "=?utf-8?Q?a@b.example,_John?= <j@work.example>": [("a@b.example, John", "j@work.example")],
     # Not closed, or closed by another sign.
     "111(aaa）<bb@work.example>": [("111(aaa）", "bb@work.example")],
     '"Jane <jane@work.example>': [("Jane", "jane@work.example")],
@@ -48,6 +52,7 @@ ROWS = {
     # Obsolete and odd forms of addresses.
     "Foo <@one.example,@two.example:u@work.example>": [("Foo", "u@work.example")],
     "a @ work.example": [(None, "a@work.example")],
+    "Ann <'ann@work.example'>": [("Ann", "ann@work.example")],
     "<mailto:ann@work.example>": [(None, "ann@work.example")],
     '"john doe"@work.example': [(None, '"john doe"@work.example')],
     "user@[IPv6:::1]": [(None, "user@[IPv6:::1]")],
@@ -67,3 +72,33 @@ ROWS = {
 @pytest.mark.parametrize(("header", "mailboxes"), ROWS.items())
 def test_the_mailboxes_of_a_header_are_read(header, mailboxes):
     assert [(person.name, person.email) for person in addresses.parse(header)] == mailboxes
+
+
+PIECES = (
+    *("a@b.example", "<a@b.example>", "'c@d.example'", "<mailto:e@f.example>", "a @ b.example"),
+    *("Ada", "Bo Lee", "o'n@x.example", "=?utf-8?q?x,y?=", "=?utf-8?q?a@b.c?=", "[1.2.3.4]"),
+    *'<>"(),;:\\ @\t.=\u3000',
+    *("=?", "?="),
+)
+
+
+def test_usual_entries_are_read_as_the_scanner_reads_all(monkeypatch):
+    seeded = random.Random(5)
+    headers = [
+        "".join(
+            seeded.choice(PIECES) + seeded.choice(("", " ")) for _ in range(seeded.randint(1, 9))
+        )
+        for _ in range(5_000)
+    ]
+    expected = [addresses.parse(header) for header in headers]
+    addresses._parse_cached.cache_clear()
+    monkeypatch.setattr(addresses, "_USUAL", re.compile(r"(?!)"))
+
+    assert [addresses.parse(header) for header in headers] == expected
+    addresses._parse_cached.cache_clear()
+
+
+def test_an_unusual_entry_does_not_shorten_a_long_list():
+    header = "Doe, John <j@work.example>, " + "a@work.example, " * 5_000
+
+    assert len(addresses.parse(header)) == 5_001
