@@ -15,6 +15,7 @@ The GraphQL schema and the execution of operations, for REST and for POST /graph
     warnings           `authWarnings`
     loaders            data loaders of one request
     page_tokens        sealed positions in lists
+    output_types       declarations of output types: description and mask words of each member
     scalars            Long, DateTime, JSON
     file_content       the bytes of uploads, streamed or base64 in variables; readable text
     attachment_uploads  port of files uploaded to be attached

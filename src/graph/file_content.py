@@ -9,12 +9,13 @@ import base64
 import binascii
 import hashlib
 from collections.abc import AsyncIterator
-from typing import NewType, Protocol, cast
+from typing import Annotated, NewType, Protocol, cast
 
 import msgspec
 import strawberry
 from graphql import GraphQLError
 
+from graph.output_types import output, visible
 from policy.refusals import Conflict, InvalidInput
 from policy.vocabulary import Code
 from providers.failures import TimedOut
@@ -103,15 +104,12 @@ FILE_CONTENT = strawberry.scalar(
 )
 
 
-class FileTextView(Record, frozen=True, kw_only=True):
-    content: str
-    is_cut: bool
+@output
+class FileText(Record, frozen=True, kw_only=True):
+    """The readable text of a file."""
 
-
-@strawberry.type(description="The readable text of a file.")
-class FileText:
-    content: str = strawberry.field(description="Without layout; the cells of a row are parted.")
-    is_cut: bool = strawberry.field(description="Whether there is more that was not read.")
+    content: Annotated[str, visible("Without layout; the cells of a row are parted.")]
+    is_cut: Annotated[bool, visible("Whether there is more that was not read.")]
 
 
 def require_text(name: str, media_type: str | None) -> str:
@@ -129,7 +127,7 @@ def require_text(name: str, media_type: str | None) -> str:
 
 async def read_text(
     kind: str, media_type: str | None, open_file: OpenContent, *, size: int | None
-) -> FileTextView:
+) -> FileText:
     """
     Read a file and return its text.
 
@@ -159,7 +157,7 @@ async def read_text(
         raise too_large from problem
     except TimeoutError as late:
         raise TimedOut from late
-    return FileTextView(content=text.content, is_cut=text.is_cut)
+    return FileText(content=text.content, is_cut=text.is_cut)
 
 
 def _no_text(problem: files.NoText) -> InvalidInput:

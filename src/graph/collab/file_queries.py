@@ -20,7 +20,7 @@ from graph.collab.visibility.access import AccessChecker, AccessibleFile, open_a
 from graph.collab.visibility.parent_visibility import redact_surroundings
 from graph.context import Context, Info
 from graph.execution.requested_fields import wanted
-from graph.file_content import FileText, FileTextView, read_text, require_text
+from graph.file_content import FileText, read_text, require_text
 from graph.masking.guards import guarded
 from policy.refusals import Blocked, FieldNotVisible, InvalidInput
 from policy.vocabulary import Code, CollabField, CollabOp, Surface
@@ -217,9 +217,9 @@ async def collab_file_link(info: Info, file_id: FileId) -> views.DriveFileLinkVi
     return _link(link.file, url=link.download_url, expires_at=link.expires_at)
 
 
-@guarded(CollabOp.DOWNLOAD_FILE, returns=FileText, shows=(CollabField.DOWNLOAD_LINK,))
+@guarded(CollabOp.DOWNLOAD_FILE, shows=(CollabField.DOWNLOAD_LINK,))
 @translate_failures
-async def collab_file_text(info: Info, file_id: FileId) -> FileTextView:
+async def collab_file_text(info: Info, file_id: FileId) -> FileText:
     """Read the text of a file."""
     context = info.context
     key = ids.parse_file(file_id)

@@ -12,6 +12,6 @@ The email surface of the schema.
     previews        what a mutation is about to write, for previews
     texts           bodies as readable text
     types           output types
-    views           records in the shape of the output types
+    threads         a conversation as a token may see it
     inputs, enums   input types and closed sets
 """

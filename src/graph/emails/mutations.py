@@ -10,7 +10,6 @@ from graph.emails import inputs, previews, sending
 from graph.emails.problems import unsafe
 from graph.emails.queries import no_email
 from graph.emails.types import EmailActionResult
-from graph.emails.views import ActionView, done
 from graph.masking.guards import guarded
 from policy.refusals import (
     Conflict,
@@ -21,10 +20,11 @@ from policy.refusals import (
     OperationNotAllowed,
     ReadOnlyConnection,
 )
-from policy.vocabulary import Code, EmailField, EmailOp, Surface
+from policy.vocabulary import Code, EmailField, EmailOp, SendMode, Surface
 from providers import failures, ids
 from providers.mail.delivery import failure_of_change
 from providers.ports import mail
+from providers.records.mail import SentMessage
 from providers.search_text import fold_label
 from providers.write_previews import Resource
 
@@ -43,13 +43,13 @@ Result = TypeVar("Result")
 EmailId = Annotated[str, strawberry.argument(description="Provider-prefixed id.")]
 
 
-@guarded(EmailOp.SEND_EMAIL, returns=EmailActionResult)
+@guarded(EmailOp.SEND_EMAIL)
 async def send_email(
     info: Info,
     written: Annotated[
         inputs.SendEmailInput, strawberry.argument(name="input", description="The message.")
     ],
-) -> ActionView:
+) -> EmailActionResult:
     """Send a new message."""
     draft = await sending.draft(written, info.context)
     connection = sending.sending_connection(written.connection_id, info.context)
@@ -57,22 +57,17 @@ async def send_email(
     previews.describe_draft(draft)
     sent = await _translate_send_failures(info.context.mail.send(connection.id, draft), draft)
     info.context.held = sent.held
-    return done(sent)
+    return _done(sent)
 
 
-@guarded(
-    EmailOp.REPLY_TO_EMAIL,
-    returns=EmailActionResult,
-    revealing={"replyAll": _ALL_ANSWERED},
-    reveals=(EmailField.FROM,),
-)
+@guarded(EmailOp.REPLY_TO_EMAIL, revealing={"replyAll": _ALL_ANSWERED}, reveals=(EmailField.FROM,))
 async def reply_to_email(
     info: Info,
     email_id: EmailId,
     written: Annotated[
         inputs.ReplyEmailInput, strawberry.argument(name="input", description="The reply.")
     ],
-) -> ActionView:
+) -> EmailActionResult:
     """Reply to a message from the account that received it; recipients must be visible."""
     reply = await sending.reply(written, info.context)
     sending.require_writable(info.context)
@@ -83,10 +78,10 @@ async def reply_to_email(
     previews.describe_reply(email_id, reply)
     sent = await _translate_send_failures(info.context.mail.reply(email_id, reply))
     info.context.held = sent.held
-    return done(sent)
+    return _done(sent)
 
 
-@guarded(EmailOp.FORWARD_EMAIL, returns=EmailActionResult, reveals=_FORWARDED)
+@guarded(EmailOp.FORWARD_EMAIL, reveals=_FORWARDED)
 async def forward_email(
     info: Info,
     email_id: EmailId,
@@ -94,7 +89,7 @@ async def forward_email(
         inputs.ForwardEmailInput,
         strawberry.argument(name="input", description="To whom, and what to say first."),
     ],
-) -> ActionView:
+) -> EmailActionResult:
     """Forward a message with its attachments; refused when these or the body are masked."""
     forward = await sending.forward(written, info.context)
     sending.require_writable(info.context)
@@ -104,17 +99,17 @@ async def forward_email(
     previews.describe_forward(email_id, forward)
     sent = await _translate_send_failures(info.context.mail.forward(email_id, forward), forward)
     info.context.held = sent.held
-    return done(sent)
+    return _done(sent)
 
 
-@guarded(EmailOp.DELETE_EMAIL, returns=EmailActionResult)
-async def delete_email(info: Info, email_id: EmailId) -> ActionView:
+@guarded(EmailOp.DELETE_EMAIL)
+async def delete_email(info: Info, email_id: EmailId) -> EmailActionResult:
     """Move a message to the trash, from which it can be recovered."""
     info.context.caller.usable_connections(Surface.EMAIL)
     _require_known(email_id)
     previews.describe_change(email_id, destination=Resource(kind="trash"))
     await _translate_change_failures(info.context.mail.trash(email_id))
-    return ActionView(email_id=email_id)
+    return EmailActionResult(email_id=email_id)
 
 
 def _needed(wanted: inputs.ModifyEmailInput) -> list[EmailOp]:
@@ -129,7 +124,6 @@ def _needed(wanted: inputs.ModifyEmailInput) -> list[EmailOp]:
 @guarded(
     EmailOp.MARK_AS_READ,
     EmailOp.APPLY_LABELS,
-    returns=EmailActionResult,
     member_operations={
         "markAsRead": EmailOp.MARK_AS_READ,
         "addLabels": EmailOp.APPLY_LABELS,
@@ -142,14 +136,14 @@ async def modify_email(
     wanted: Annotated[
         inputs.ModifyEmailInput, strawberry.argument(name="input", description="What to change.")
     ],
-) -> ActionView:
+) -> EmailActionResult:
     """Change read state, then labels. Every needed operation is checked before anything changes."""
     _require_operations(wanted, info.context)
     change = _change(wanted)
     info.context.caller.usable_connections(Surface.EMAIL)
     _require_known(email_id)
     previews.describe_change(email_id)
-    return done(await _translate_change_failures(info.context.mail.change(email_id, change)))
+    return _done(await _translate_change_failures(info.context.mail.change(email_id, change)))
 
 
 def _require_operations(wanted: inputs.ModifyEmailInput, context: Context) -> None:
@@ -264,3 +258,9 @@ def _unsendable(message: str, path: str | None = None) -> InvalidInput:
     return InvalidInput(
         f"{path}: {message}", code=Code.VALIDATION_ERROR, details=[Detail(path, message)]
     )
+
+
+def _done(sent: SentMessage) -> EmailActionResult:
+    """Report success with the ids that are known."""
+    held = SendMode.DRAFT.value if sent.held else None
+    return EmailActionResult(email_id=sent.email_id, thread_id=sent.thread_id, held=held)

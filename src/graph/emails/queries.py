@@ -13,17 +13,10 @@ from graph.emails import page_positions
 from graph.emails.enums import BodyType
 from graph.emails.filters import NO_FILTERS, Filters
 from graph.emails.texts import with_body_as
-from graph.emails.types import Email, EmailAttachment, EmailPage, Thread, ThreadPage
-from graph.emails.views import (
-    AttachmentView,
-    EmailPageView,
-    ThreadEntryView,
-    ThreadPageView,
-    ThreadView,
-    thread_view,
-)
+from graph.emails.threads import visible_thread
+from graph.emails.types import EmailAttachment, EmailPage, Thread, ThreadEntry, ThreadPage
 from graph.execution.requested_fields import wanted
-from graph.file_content import FileText, FileTextView, read_text, require_text
+from graph.file_content import FileText, read_text, require_text
 from graph.masking.guards import guarded
 from graph.warnings import all_failed_error, warnings
 from policy.refusals import FieldNotVisible, InvalidInput, NotFound
@@ -51,7 +44,6 @@ PageToken = Annotated[str | None, Argument(description="`nextPageToken` of the p
 
 @guarded(
     EmailOp.SEARCH_EMAILS,
-    returns=EmailPage,
     max_limit=filtering.MAX_LIMIT,
     revealing=filtering.REVEALING,
     searching={"q": tuple(filtering.SEARCHED)},
@@ -85,7 +77,7 @@ async def emails(  # noqa: PLR0913 - the documented parameters, name by name
         bool | None, Argument(description="False: `body` and `bodyType` are null.")
     ] = False,
     page_token: PageToken = None,
-) -> EmailPageView:
+) -> EmailPage:
     """Search every connected mailbox at once, newest first."""
     filters = Filters(
         q=q,
@@ -106,7 +98,6 @@ async def emails(  # noqa: PLR0913 - the documented parameters, name by name
 
 @guarded(
     EmailOp.SEARCH_EMAILS,
-    returns=ThreadPage,
     max_limit=filtering.MAX_LIMIT,
     revealing={name: filtering.REVEALING[name] for name in ("participant", "after", "before")},
 )
@@ -118,7 +109,7 @@ async def email_threads(  # noqa: PLR0913 - the documented parameters, name by n
     before: Before = None,
     limit: Limit = 20,
     page_token: PageToken = None,
-) -> ThreadPageView:
+) -> ThreadPage:
     """List the conversations of a page of messages; another page may have them too."""
     filters = msgspec.structs.replace(
         NO_FILTERS, participant=participant, after=after, before=before
@@ -127,8 +118,8 @@ async def email_threads(  # noqa: PLR0913 - the documented parameters, name by n
         info, filters, limit=limit, page_token=page_token, fields=frozenset({"thread_id"})
     )
     names = dict.fromkeys(email.thread_id for email in page.emails if email.thread_id)
-    return ThreadPageView(
-        threads=tuple(ThreadEntryView(id=name) for name in names),
+    return ThreadPage(
+        threads=tuple(ThreadEntry(id=name) for name in names),
         has_more=page.has_more,
         next_page_token=token,
         access_info=info.context.caller.access_info(Surface.EMAIL),
@@ -166,7 +157,7 @@ async def _page(
     return page, token
 
 
-@guarded(EmailOp.VIEW_EMAIL, returns=Email)
+@guarded(EmailOp.VIEW_EMAIL)
 async def email(
     info: Info,
     email_id: Annotated[str, Argument(description="Provider-prefixed id.")],
@@ -201,12 +192,12 @@ async def email(
     return msgspec.structs.replace(message, body=None, body_type=None)  # another alias read it
 
 
-@guarded(EmailOp.VIEW_EMAIL, returns=EmailAttachment, shows=(EmailField.ATTACHMENTS,))
+@guarded(EmailOp.VIEW_EMAIL, shows=(EmailField.ATTACHMENTS,))
 async def email_attachment(
     info: Info,
     email_id: Annotated[str, Argument(description="Provider-prefixed id of the message.")],
     attachment_id: Annotated[str, Argument(description="Its `id` in `Email.attachments`.")],
-) -> AttachmentView:
+) -> EmailAttachment:
     """Find one attachment of a message, and make a link to its bytes."""
     context = info.context
     file = context.attachment = await _attachment(context, email_id, attachment_id)
@@ -214,7 +205,7 @@ async def email_attachment(
     if context.attachment_link is not None:
         url, expires_at = context.attachment_link(email_id, attachment_id)
     known = file.attachment
-    return AttachmentView(
+    return EmailAttachment(
         id=known.id,
         name=known.name,
         content_type=known.content_type,
@@ -225,12 +216,12 @@ async def email_attachment(
     )
 
 
-@guarded(EmailOp.VIEW_EMAIL, returns=FileText, shows=(EmailField.ATTACHMENTS,))
+@guarded(EmailOp.VIEW_EMAIL, shows=(EmailField.ATTACHMENTS,))
 async def email_attachment_text(
     info: Info,
     email_id: Annotated[str, Argument(description="Provider-prefixed id of the message.")],
     attachment_id: Annotated[str, Argument(description="Its `id` in `Email.attachments`.")],
-) -> FileTextView:
+) -> FileText:
     """Read the text of one attachment of a message."""
     file = await _attachment(info.context, email_id, attachment_id)
     known = file.attachment
@@ -256,10 +247,10 @@ async def _attachment(context: Context, email_id: str, attachment_id: str) -> At
         raise no_attachment() from missing
 
 
-@guarded(EmailOp.VIEW_THREAD, returns=Thread)
+@guarded(EmailOp.VIEW_THREAD)
 async def email_thread(
     info: Info, thread_id: Annotated[str, Argument(description="Provider-prefixed id.")]
-) -> ThreadView:
+) -> Thread:
     """Read a conversation, oldest message first, with bodies."""
     context = info.context
     context.caller.usable_connections(Surface.EMAIL)
@@ -269,7 +260,7 @@ async def email_thread(
         thread = await context.loaders.thread(thread_id, wanted(info.raw, "Email"))
     except Missing as missing:
         raise no_thread() from missing
-    return thread_view(thread, context.hidden)
+    return visible_thread(thread, context)
 
 
 def no_email() -> NotFound:
@@ -292,8 +283,8 @@ def _with_body(fields: frozenset[str], *, keep: bool | None) -> frozenset[str]:
     return fields if keep else fields - _BODY
 
 
-def _view(context: Context, page: MailPage, token: str | None) -> EmailPageView:
-    return EmailPageView(
+def _view(context: Context, page: MailPage, token: str | None) -> EmailPage:
+    return EmailPage(
         emails=page.emails,
         total_count=page.total,
         total_count_exact=page.total_exact,

@@ -1,4 +1,4 @@
-"""Output types of the email surface."""
+"""Output types of the email surface; those of the results that are not records of mail too."""
 
 from datetime import datetime
 from typing import Annotated
@@ -8,9 +8,20 @@ import strawberry
 from graph.context import Info
 from graph.emails.enums import BodyType, Importance, MailProvider
 from graph.emails.texts import text_of
+from graph.output_types import (
+    ACCESS_INFO,
+    AccessInfo,
+    ErrorText,
+    NextPageToken,
+    masked,
+    output,
+    output_of,
+    visible,
+)
 from graph.scalars import Long
-from policy.vocabulary import Surface
+from policy.vocabulary import EmailField, Surface
 from providers.records import mail as records
+from providers.records.base import Record
 
 
 def access_info(info: Info) -> str | None:
@@ -30,146 +41,166 @@ async def email_text(
     return await text_of(info.context, root, quoted=quoted)
 
 
-_ACCESS_INFO = "The active restrictions of the access token in words; null when there are none."
+HasMore = Annotated[bool, visible("Whether there is another page.")]
+Warnings = Annotated[
+    tuple[str, ...] | None,
+    visible("One sentence per mailbox that could not be read, or not whole; else null."),
+]
+_Provider = visible("The provider's code.", graphql_type=MailProvider)
 
 
-@strawberry.type(description="A person or mailbox in a message's header.")
+@output_of(records.Participant)
 class Participant:
-    email: str = strawberry.field(description="The e-mail address.")
-    name: str | None = strawberry.field(description="The display name.")
+    """A person or mailbox in a message's header."""
+
+    email = visible("The e-mail address.")
+    name = visible("The display name.")
 
 
-@strawberry.type(description="An attachment without its bytes, which `emailAttachment` leads to.")
+@output_of(records.Attachment)
 class Attachment:
-    id: str = strawberry.field(description="Valid together with the id of its message only.")
-    name: str = strawberry.field(description="The file name.")
-    content_type: str | None = strawberry.field(description="The MIME type.")
-    size: Long = strawberry.field(description="Size in bytes.")
-    is_inline: bool = strawberry.field(description="Whether it is an inline attachment.")
+    """An attachment without its bytes, which `emailAttachment` leads to."""
+
+    id = visible("Valid together with the id of its message only.")
+    name = visible("The file name.")
+    content_type = visible("The MIME type.")
+    size = visible("Size in bytes.", graphql_type=Long)
+    is_inline = visible("Whether it is an inline attachment.")
 
 
-@strawberry.type(description="An attachment, and a link to its bytes.")
-class EmailAttachment:
-    id: str = strawberry.field(description="As in `Email.attachments`.")
-    name: str = strawberry.field(description="The file name.")
-    content_type: str | None = strawberry.field(description="The MIME type.")
-    size: Long = strawberry.field(description="Bytes, as the provider tells.")
-    is_inline: bool = strawberry.field(description="Whether it is an inline attachment.")
-    download_url: str | None = strawberry.field(
-        description="Needs no credentials, and is valid for five minutes while the token is."
-    )
-    expires_at: datetime | None = strawberry.field(description="The end of `downloadUrl`.")
+@output
+class EmailAttachment(Record, frozen=True, kw_only=True):
+    """An attachment, and a link to its bytes."""
+
+    id: Annotated[str, visible("As in `Email.attachments`.")]
+    name: Annotated[str, visible("The file name.")]
+    content_type: Annotated[str | None, visible("The MIME type.")]
+    size: Annotated[int, visible("Bytes, as the provider tells.", graphql_type=Long)]
+    is_inline: Annotated[bool, visible("Whether it is an inline attachment.")]
+    download_url: Annotated[
+        str | None,
+        visible("Needs no credentials, and is valid for five minutes while the token is."),
+    ]
+    expires_at: Annotated[datetime | None, visible("The end of `downloadUrl`.")]
 
 
-@strawberry.type(description="A message.")
+@output_of(records.Email)
 class Email:
-    id: str = strawberry.field(description="Provider-prefixed id: `providerA:…`.")
-    thread_id: str | None = strawberry.field(description="Provider-prefixed id of the thread.")
-    subject: str | None = strawberry.field(description="The subject.")
-    from_: Participant | None = strawberry.field(name="from", description="The sender.")
-    to: list[Participant] | None = strawberry.field(description="The recipients.")
-    cc: list[Participant] | None = strawberry.field(description="The carbon-copy recipients.")
-    bcc: list[Participant] | None = strawberry.field(description="The blind-copy recipients.")
-    body_preview: str | None = strawberry.field(description="A short snippet of the body.")
-    body: str | None = strawberry.field(description="The body; null unless `includeBody` is true.")
-    body_type: BodyType | None = strawberry.field(description="The format of the body.")
-    text: str | None = strawberry.field(resolver=email_text, description="`body` as readable text.")
-    sent_at: datetime | None = strawberry.field(
-        description="The time at which the message was sent."
-    )
-    received_at: datetime | None = strawberry.field(
-        description="The time at which the message was received."
-    )
-    is_read: bool = strawberry.field(description="Whether the message is read.")
-    has_attachments: bool = strawberry.field(description="Whether it has attachments.")
-    attachments: list[Attachment] | None = strawberry.field(description="Metadata only.")
-    labels: list[str] | None = strawberry.field(description="Labels or categories.")
-    importance: Importance | None = strawberry.field(description="The importance.")
-    provider: MailProvider = strawberry.field(description="The provider's code.")
-    access_info: str | None = strawberry.field(resolver=access_info, description=_ACCESS_INFO)
+    """A message."""
+
+    id = visible("Provider-prefixed id: `providerA:…`.")
+    thread_id = visible("Provider-prefixed id of the thread.")
+    subject = masked(EmailField.SUBJECT, "The subject.")
+    from_ = masked(EmailField.FROM, "The sender.")
+    to = masked(EmailField.TO, "The recipients.")
+    cc = masked(EmailField.CC, "The carbon-copy recipients.")
+    bcc = masked(EmailField.BCC, "The blind-copy recipients.")
+    body_preview = masked(EmailField.BODY_PREVIEW, "A short snippet of the body.")
+    body = masked(EmailField.BODY, "The body; null unless `includeBody` is true.")
+    body_type = masked(EmailField.BODY, "The format of the body.", graphql_type=BodyType | None)
+    text = masked(EmailField.BODY, "`body` as readable text.", resolver=email_text)
+    sent_at = masked(EmailField.SENT_AT, "The time at which the message was sent.")
+    received_at = masked(EmailField.RECEIVED_AT, "The time at which the message was received.")
+    is_read = visible("Whether the message is read.")
+    has_attachments = visible("Whether it has attachments.")
+    attachments = masked(EmailField.ATTACHMENTS, "Metadata only.")
+    labels = masked(EmailField.LABELS, "Labels or categories.")
+    importance = masked(EmailField.IMPORTANCE, "The importance.", graphql_type=Importance | None)
+    provider = _Provider
+    access_info = visible(ACCESS_INFO, resolver=access_info)
 
 
-@strawberry.type(description="A conversation.")
-class Thread:
-    id: str = strawberry.field(description="Provider-prefixed id.")
-    subject: str | None = strawberry.field(description="The subject of the first message.")
-    messages: list[Email] = strawberry.field(
-        description="All messages, oldest first, without drafts and trashed ones, with bodies."
-    )
-    message_count: int = strawberry.field(description="The number of messages.")
-    participants: list[Participant] | None = strawberry.field(
-        description="Each address once: the senders and recipients that the token may see."
-    )
-    last_message_at: datetime | None = strawberry.field(
-        description="The time at which the newest message was received."
-    )
-    provider: MailProvider = strawberry.field(description="The provider's code.")
-    access_info: str | None = strawberry.field(resolver=access_info, description=_ACCESS_INFO)
+@output
+class Thread(Record, frozen=True, kw_only=True):
+    """A conversation."""
+
+    id: Annotated[str, visible("Provider-prefixed id.")]
+    subject: Annotated[str | None, masked(EmailField.SUBJECT, "The subject of the first message.")]
+    messages: Annotated[
+        tuple[records.Email, ...],
+        visible("All messages, oldest first, without drafts and trashed ones, with bodies."),
+    ]
+    message_count: Annotated[int, visible("The number of messages.")]
+    participants: Annotated[
+        tuple[records.Participant, ...] | None,
+        masked(
+            (EmailField.FROM, EmailField.TO, EmailField.CC),
+            "Each address once: the senders and recipients that the token may see.",
+        ),
+    ]
+    last_message_at: Annotated[
+        datetime | None,
+        masked(EmailField.RECEIVED_AT, "The time at which the newest message was received."),
+    ]
+    provider: Annotated[str, _Provider]
+    access_info: AccessInfo
 
 
-@strawberry.type(description="A page of messages over all connected mailboxes, newest first.")
-class EmailPage:
-    emails: list[Email] = strawberry.field(description="Newest first by received time.")
-    total_count: int = strawberry.field(
-        description="The number of matching messages, as far as it is known."
-    )
-    total_count_exact: bool = strawberry.field(
-        description="Whether `totalCount` was counted rather than estimated by a provider."
-    )
-    has_more: bool = strawberry.field(description="Whether there is another page.")
-    next_page_token: str | None = strawberry.field(
-        description="Pass it as `pageToken` to get the next page; null on the last one."
-    )
-    access_info: str | None = strawberry.field(description=_ACCESS_INFO)
-    auth_warnings: list[str] | None = strawberry.field(
-        description="One sentence per mailbox that could not be read, or not whole; else null."
-    )
+@output
+class EmailPage(Record, frozen=True, kw_only=True):
+    """A page of messages over all connected mailboxes, newest first."""
+
+    emails: Annotated[tuple[records.Email, ...], visible("Newest first by received time.")]
+    total_count: Annotated[int, visible("The number of matching messages, as far as it is known.")]
+    total_count_exact: Annotated[
+        bool, visible("Whether `totalCount` was counted rather than estimated by a provider.")
+    ]
+    has_more: HasMore
+    next_page_token: NextPageToken
+    access_info: AccessInfo
+    auth_warnings: Warnings
 
 
-@strawberry.type(description="A conversation that has messages on a page of messages.")
-class ThreadEntry:
-    id: str = strawberry.field(description="Provider-prefixed id of the conversation.")
+@output
+class ThreadEntry(Record, frozen=True, kw_only=True):
+    """A conversation that has messages on a page of messages."""
+
+    id: Annotated[str, visible("Provider-prefixed id of the conversation.")]
 
 
-@strawberry.type(description="The conversations of a page of messages, each once.")
-class ThreadPage:
-    threads: list[ThreadEntry] = strawberry.field(
-        description="By their newest messages on the page, newest first."
-    )
-    has_more: bool = strawberry.field(description="Whether there is another page.")
-    next_page_token: str | None = strawberry.field(
-        description="Pass it as `pageToken` to get the next page; null on the last one."
-    )
-    access_info: str | None = strawberry.field(description=_ACCESS_INFO)
-    auth_warnings: list[str] | None = strawberry.field(
-        description="One sentence per mailbox that could not be read, or not whole; else null."
-    )
+@output
+class ThreadPage(Record, frozen=True, kw_only=True):
+    """The conversations of a page of messages, each once."""
+
+    threads: Annotated[
+        tuple[ThreadEntry, ...], visible("By their newest messages on the page, newest first.")
+    ]
+    has_more: HasMore
+    next_page_token: NextPageToken
+    access_info: AccessInfo
+    auth_warnings: Warnings
 
 
-@strawberry.type(description="The result of a send, reply, forward, change or deletion.")
-class EmailActionResult:
-    success: bool = strawberry.field(description="Whether the operation was carried out.")
-    email_id: str | None = strawberry.field(
-        description="The message's id; null for messages that provider B has sent."
-    )
-    thread_id: str | None = strawberry.field(
-        description="The thread's id; null for messages that provider B has sent."
-    )
-    error_code: str | None = strawberry.field(description="Null on success.")
-    error_message: str | None = strawberry.field(description="Null on success.")
-    held: str | None = strawberry.field(
-        description="`draft`: the message is a draft, which a person is to send; null: it is sent."
-    )
+@output
+class EmailActionResult(Record, frozen=True, kw_only=True):
+    """The result of a send, reply, forward, change or deletion."""
+
+    success: Annotated[bool, visible("Whether the operation was carried out.")] = True
+    email_id: Annotated[
+        str | None, visible("The message's id; null for messages that provider B has sent.")
+    ] = None
+    thread_id: Annotated[
+        str | None, visible("The thread's id; null for messages that provider B has sent.")
+    ] = None
+    error_code: ErrorText = None
+    error_message: ErrorText = None
+    held: Annotated[
+        str | None,
+        visible("`draft`: the message is a draft, which a person is to send; null: it is sent."),
+    ] = None
 
 
-@strawberry.type(description="A file that was uploaded to be attached to messages.")
-class UploadedAttachment:
-    handle: str = strawberry.field(
-        description="Pass it in `attachments` of a send, reply or forward, with the same token."
-    )
-    name: str | None = strawberry.field(description="The file name.")
-    content_type: str | None = strawberry.field(description="The MIME type.")
-    size: Long | None = strawberry.field(description="Bytes.")
-    expires_at: datetime | None = strawberry.field(
-        description="The time from which the handle is unknown: an hour after the upload."
-    )
+@output
+class UploadedAttachment(Record, frozen=True, kw_only=True):
+    """A file that was uploaded to be attached to messages."""
+
+    handle: Annotated[
+        str, visible("Pass it in `attachments` of a send, reply or forward, with the same token.")
+    ] = ""
+    name: Annotated[str | None, visible("The file name.")] = None
+    content_type: Annotated[str | None, visible("The MIME type.")] = None
+    size: Annotated[int | None, visible("Bytes.", graphql_type=Long | None)] = None
+    expires_at: Annotated[
+        datetime | None,
+        visible("The time from which the handle is unknown: an hour after the upload."),
+    ] = None

@@ -11,7 +11,6 @@ from graph.emails import attached_files
 from graph.emails.problems import Problems
 from graph.emails.sending import require_writable
 from graph.emails.types import EmailActionResult, UploadedAttachment
-from graph.emails.views import ActionView, UploadedAttachmentView
 from graph.masking.guards import guarded
 from policy.refusals import InvalidInput, NotFound
 from policy.vocabulary import Code, EmailOp
@@ -25,7 +24,7 @@ _FORM = "application/x-www-form-urlencoded"  # what clients announce when they a
 _USES = (EmailOp.SEND_EMAIL, EmailOp.REPLY_TO_EMAIL, EmailOp.FORWARD_EMAIL)
 
 
-@guarded(*_USES, returns=UploadedAttachment)
+@guarded(*_USES)
 async def upload_email_attachment(
     info: Info,
     content: Annotated[file_content.FileContent, Argument(name="input", description="The bytes.")],
@@ -35,7 +34,7 @@ async def upload_email_attachment(
         str | None,
         Argument(description="The MIME type; default: that of the upload, if it has one."),
     ] = None,
-) -> UploadedAttachmentView:
+) -> UploadedAttachment:
     """Store a file for an hour, to be attached to messages by its handle."""
     context, body = info.context, cast("file_content.UploadBody", content)
     problems = Problems()
@@ -66,7 +65,7 @@ async def upload_email_attachment(
                 "The upload was interrupted.", code=Code.VALIDATION_ERROR
             ) from failure
         raise
-    return UploadedAttachmentView(
+    return UploadedAttachment(
         handle=stored.handle,
         name=stored.name,
         content_type=stored.media_type,
@@ -75,10 +74,10 @@ async def upload_email_attachment(
     )
 
 
-@guarded(*_USES, returns=EmailActionResult)
+@guarded(*_USES)
 async def delete_uploaded_attachment(
     info: Info, handle: Annotated[str, Argument(description="The handle that the upload returned.")]
-) -> ActionView:
+) -> EmailActionResult:
     """Delete an uploaded file before its hour is over. Messages that were sent keep theirs."""
     context = info.context
     require_writable(context)
@@ -88,7 +87,7 @@ async def delete_uploaded_attachment(
         before_call("DELETE", changes=True)
     if file is None or not await attached_files.delete(handle, context):
         raise NotFound("This token has no uploaded file with this handle.")
-    return ActionView()
+    return EmailActionResult()
 
 
 async def _confirmed(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

@@ -4,6 +4,6 @@ Access to the schema: who may call a root field, and which fields a token may no
     guards        the requirement of each root field, checked before its resolver
     wellformed    checks of argument texts and nesting
     text_limits   the longest text of each argument and member
-    masks         mask word -> hidden fields of the schema
+    masks         fields of the schema -> the words that hide them
     collab_masks  the part of that table for collaboration content
 """

@@ -25,6 +25,7 @@ from strawberry.utils.str_converters import to_camel_case
 from graph import effects, kept_results
 from graph.coordinates import strawberry_field
 from graph.masking import wellformed
+from graph.output_types import graphql_type, visible
 from policy.caller import Caller
 from policy.vocabulary import WORD_TYPES, Field, Operation, Surface
 
@@ -104,7 +105,7 @@ class Requirement(msgspec.Struct, frozen=True, eq=False):
 
 def guarded(  # noqa: PLR0913 - what a root field declares
     *operations: Operation,
-    returns: object,
+    returns: object = None,
     surface: Surface | None = None,
     max_limit: int = 1,
     member_operations: Mapping[str, Operation] = MappingProxyType({}),
@@ -231,7 +232,7 @@ def _stated_value(value: object) -> object:
 
 
 def unguarded(
-    *, returns: object, max_limit: int = 1
+    *, returns: object = None, max_limit: int = 1
 ) -> Callable[[Callable[P, Awaitable[R]]], StrawberryField]:
     """Make a root field that is open to every valid token."""
 
@@ -241,7 +242,9 @@ def unguarded(
     return field
 
 
-def for_parents(*, returns: object) -> Callable[[Callable[P, Awaitable[R]]], StrawberryField]:
+def for_parents(
+    *, returns: object = None
+) -> Callable[[Callable[P, Awaitable[R]]], StrawberryField]:
     """Make a root field that is open to the tokens that may create child tokens."""
     requirement = Requirement(None, creates_children=True)
 
@@ -291,10 +294,15 @@ def _field(
     requirement: Requirement,
     directives: list[object],
 ) -> StrawberryField:
-    return strawberry.field(
-        resolver,
-        graphql_type=Optional[returns],  # noqa: UP045 - a refused field is null, its siblings answer
-        description=(resolver.__doc__ or "").strip(),
-        directives=directives,
-        metadata={"requirement": requirement},
+    if returns is None:
+        returns = graphql_type(resolver.__annotations__["return"])
+    return cast(
+        "StrawberryField",
+        visible(
+            (resolver.__doc__ or "").strip(),
+            resolver=resolver,
+            graphql_type=Optional[returns],  # noqa: UP045 - a refused field is null, its siblings answer
+            directives=directives,
+            metadata={"requirement": requirement},
+        ),
     )

@@ -1,20 +1,28 @@
 """
 The table of mask words and the schema fields they hide (docs/spec/masks.md).
 
-Every field of every output type is in exactly one of three tables: `MASKED` (one word hides it),
-`HIDDEN_WITH_ALL` (hidden when every one of its sources is), `ALWAYS_VISIBLE`. A masked field is
-null before its record is read, and its record attribute is never requested upstream.
+Each field of an output type is declared as visible, or with the words that hide it
+(`graph.output_types`). A masked field is null before its record is read, and its record attribute
+is never requested upstream.
 """
 
 from collections.abc import Callable, Container, Mapping
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
-from graphql import GraphQLResolveInfo, GraphQLSchema, default_field_resolver
+from graphql import (
+    GraphQLField,
+    GraphQLResolveInfo,
+    GraphQLSchema,
+    default_field_resolver,
+    is_object_type,
+)
 
-from graph.coordinates import field_at
+from graph.coordinates import field_at, strawberry_field
+from graph.edges import edge_of
 from graph.masking import collab_masks as collab
+from graph.output_types import words_of
 from policy.grants import Grant
 from policy.vocabulary import (
     WORD_TYPES,
@@ -28,21 +36,6 @@ from policy.vocabulary import (
 
 # One row per word and surface, in the order of docs/spec/masks.md. Words belong to a surface:
 # `labels` of mail and `labels` of the calendar are different words with the same text.
-_EMAIL: tuple[tuple[EmailField, tuple[str, ...]], ...] = (
-    (EmailField.SUBJECT, ("Email.subject", "Thread.subject")),
-    (EmailField.FROM, ("Email.from",)),
-    (EmailField.TO, ("Email.to",)),
-    (EmailField.CC, ("Email.cc",)),
-    (EmailField.BCC, ("Email.bcc",)),
-    (EmailField.BODY_PREVIEW, ("Email.bodyPreview",)),
-    (EmailField.BODY, ("Email.body", "Email.bodyType", "Email.text", "Email.links")),
-    (EmailField.SENT_AT, ("Email.sentAt",)),
-    (EmailField.RECEIVED_AT, ("Email.receivedAt", "Thread.lastMessageAt")),
-    (EmailField.ATTACHMENTS, ("Email.attachments",)),
-    (EmailField.LABELS, ("Email.labels",)),
-    (EmailField.IMPORTANCE, ("Email.importance",)),
-)
-
 _CALENDAR: tuple[tuple[CalendarField, tuple[str, ...]], ...] = (
     (CalendarField.TITLE, ("Event.title",)),
     (CalendarField.DESCRIPTION, ("Event.description",)),
@@ -72,80 +65,25 @@ _TASKS: tuple[tuple[TaskField, tuple[str, ...]], ...] = (
     (TaskField.WEB_LINK, ("TaskItem.webUrl", "TaskBoard.webUrl")),
 )
 
-_ROWS: tuple[tuple[Field, tuple[str, ...]], ...] = (*_EMAIL, *_CALENDAR, *_TASKS, *collab.WORDS)
+_ROWS: tuple[tuple[Field, tuple[str, ...]], ...] = (
+    (EmailField.BODY, ("Email.links",)),
+    *_CALENDAR,
+    *_TASKS,
+    *collab.WORDS,
+)
 
 _FIELD_TYPES = (EmailField, CalendarField, TaskField, CollabField)
 
 # Coordinate -> the word that hides it.
-MASKED: Mapping[str, Field] = MappingProxyType(
+_MASKED: Mapping[str, Field] = MappingProxyType(
     {coordinate: word for word, coordinates in _ROWS for coordinate in coordinates}
-)
-
-# Coordinate -> the words that hide it together: it is made of what is left visible.
-HIDDEN_WITH_ALL: Mapping[str, tuple[Field, ...]] = MappingProxyType(
-    {"Thread.participants": (EmailField.FROM, EmailField.TO, EmailField.CC)}
 )
 
 _CHILD_TOKEN = ("id", "name", "keyId", "createdAt", "expiresAt", "lastUsedAt", "settings")
 
 # Type -> its structural fields. What stands below a masked field goes with it.
-ALWAYS_VISIBLE: Mapping[str, tuple[str, ...]] = MappingProxyType(
+_ALWAYS_VISIBLE: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "Query": (
-            "emails",
-            "email",
-            "emailAttachment",
-            "emailAttachmentText",
-            "emailThread",
-            "emailThreads",
-            "calendarEvents",
-            "calendarEvent",
-            "eventSeries",
-            "eventsByContact",
-            "freeBusy",
-            "calendars",
-            "calendar",
-            "taskProviders",
-            "taskBoards",
-            "taskBoard",
-            "taskItems",
-            "taskItem",
-            *collab.QUERIES,
-            "person",
-            "lastContact",
-            "links",
-            "related",
-            "accessToken",
-            "childTokens",
-        ),
-        "Mutation": (
-            "sendEmail",
-            "replyToEmail",
-            "forwardEmail",
-            "deleteEmail",
-            "modifyEmail",
-            "uploadEmailAttachment",
-            "deleteUploadedAttachment",
-            "createTaskItem",
-            "updateTaskItem",
-            "deleteTaskItem",
-            "addTaskComment",
-            *collab.MUTATIONS,
-            "createChildToken",
-            "revokeChildToken",
-        ),
-        "EmailPage": (
-            "emails",
-            "totalCount",
-            "totalCountExact",
-            "hasMore",
-            "nextPageToken",
-            "accessInfo",
-            "authWarnings",
-        ),
-        "Email": ("id", "threadId", "thread", "isRead", "hasAttachments", "provider", "accessInfo"),
-        "Thread": ("id", "messages", "messageCount", "provider", "accessInfo"),
-        "Participant": ("email", "name", "person"),
         "Person": (
             "email",
             "emails",
@@ -159,34 +97,10 @@ ALWAYS_VISIBLE: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "sharedFiles",
             "lastContact",
         ),
-        "ThreadPage": ("threads", "hasMore", "nextPageToken", "accessInfo", "authWarnings"),
-        "ThreadEntry": ("id", "thread"),
         "Links": ("taskItems", "webUrls", "files"),
         "TaskItemLink": ("url", "item"),
         "Related": ("participants", "from", "to", "text", "emails", "links"),
         "LastContact": ("address", "email", "event"),
-        "Attachment": ("id", "name", "contentType", "size", "isInline"),
-        # Its root fields are refused while the word of the bytes is hidden.
-        "FileText": ("content", "isCut"),
-        # The root field is refused while `attachments` is hidden.
-        "UploadedAttachment": ("handle", "name", "contentType", "size", "expiresAt"),
-        "EmailAttachment": (
-            "id",
-            "name",
-            "contentType",
-            "size",
-            "isInline",
-            "downloadUrl",
-            "expiresAt",
-        ),
-        "EmailActionResult": (
-            "success",
-            "emailId",
-            "threadId",
-            "errorCode",
-            "errorMessage",
-            "held",
-        ),
         "EventPage": ("events", "accessInfo", "currentUserCalendarEmail", "authWarnings", "meta"),
         "EventPageMeta": (
             "count",
@@ -290,6 +204,38 @@ ALWAYS_VISIBLE: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 
 
+# Coordinate -> the words that hide it, which it is made of: it is null when the token sees none of
+# them. Filled by `apply`.
+_hiding_words: Final[dict[str, tuple[Field, ...]]] = {}
+
+
+def apply(schema: GraphQLSchema) -> None:
+    """Make every maskable field of *schema* answer null to callers it is hidden from."""
+    _hiding_words.update(table(schema))
+    for coordinate in _hiding_words:
+        field = field_at(schema, coordinate)
+        field.resolve = _unless_hidden(coordinate, field.resolve or default_field_resolver)
+
+
+def table(schema: GraphQLSchema) -> dict[str, tuple[Field, ...]]:
+    """
+    Return coordinate -> the words that hide it together, of the fields that a word hides.
+
+    Fields of one word come first, in the order of the vocabulary, then those of several.
+
+    Raises:
+        TypeError: A field of an output type is not declared by `visible` or `masked`.
+    """
+    words = {
+        f"{type_.name}.{name}": _declared_words(f"{type_.name}.{name}", field)
+        for type_ in schema.type_map.values()
+        if is_object_type(type_) and not type_.name.startswith("__")
+        for name, field in type_.fields.items()
+    }
+    masked = [item for item in words.items() if item[1]]
+    return dict(sorted(masked, key=lambda item: _order(item[1])))
+
+
 def hidden(grant: Grant) -> frozenset[str]:
     """Return the coordinates ("Email.body") that a token with *grant* may not see."""
     return _hidden(
@@ -303,49 +249,56 @@ def hidden(grant: Grant) -> frozenset[str]:
 @lru_cache(maxsize=1024)
 def _hidden(*visible: frozenset[Field]) -> frozenset[str]:
     """Do it for the visible words of each surface, in the order of `_FIELD_TYPES`."""
+    if not _hiding_words:
+        raise RuntimeError("The schema is not built yet, so nothing is known of its masks.")
     seen = dict(zip(_FIELD_TYPES, visible, strict=True))
-    single = {coordinate for coordinate, word in MASKED.items() if word not in seen[type(word)]}
-    together = {
+    return frozenset(
         coordinate
-        for coordinate, hiding_words in HIDDEN_WITH_ALL.items()
-        if not any(word in seen[type(word)] for word in hiding_words)
-    }
-    return frozenset(single | together)
+        for coordinate, words in _hiding_words.items()
+        if not any(word in seen[type(word)] for word in words)
+    )
 
 
 def words_hiding(coordinate: str) -> str:
     """Return the words that hide *coordinate*, separated by `, `."""
-    return ", ".join(HIDDEN_WITH_ALL.get(coordinate) or (MASKED[coordinate],))
+    return ", ".join(_hiding_words[coordinate])
 
 
 def by_type(hidden: Container[str], surfaces: Container[Surface]) -> dict[str, list[str]]:
-    """Group the *hidden* coordinates of *surfaces* by type, in the order of the tables."""
-    hiding_words: dict[str, Field] = {
-        **MASKED,
-        **{coordinate: all_of[0] for coordinate, all_of in HIDDEN_WITH_ALL.items()},
-    }
+    """Group the *hidden* coordinates of *surfaces* by type, in the order of `table`."""
     grouped: dict[str, list[str]] = {}
-    for coordinate, word in hiding_words.items():
-        if coordinate in hidden and WORD_TYPES[type(word)].surface in surfaces:
+    for coordinate, words in _hiding_words.items():
+        if coordinate in hidden and WORD_TYPES[type(words[0])].surface in surfaces:
             owner, _, field = coordinate.partition(".")
             grouped.setdefault(owner, []).append(field)
     return grouped
 
 
 def hiding_words(coordinates: Container[str], grant: Grant) -> dict[Surface, list[Field]]:
-    """Return the words that hide some of *coordinates* from *grant*, in table order."""
-    by_surface: dict[Surface, list[Field]] = {}
-    for word, governed in _ROWS:
-        if not grant.sees(word) and any(coordinate in coordinates for coordinate in governed):
-            by_surface.setdefault(WORD_TYPES[type(word)].surface, []).append(word)
-    return by_surface
+    """Return the words that hide some of *coordinates* from *grant*, in their order."""
+    by_surface: dict[Surface, dict[Field, None]] = {}
+    for coordinate, (word, *others) in _hiding_words.items():
+        if coordinate in coordinates and not others and not grant.sees(word):
+            by_surface.setdefault(WORD_TYPES[type(word)].surface, {})[word] = None
+    return {surface: list(words) for surface, words in by_surface.items()}
 
 
-def apply(schema: GraphQLSchema) -> None:
-    """Make every maskable field of *schema* answer null to callers it is hidden from."""
-    for coordinate in (*MASKED, *HIDDEN_WITH_ALL):
-        field = field_at(schema, coordinate)
-        field.resolve = _unless_hidden(coordinate, field.resolve or default_field_resolver)
+def _order(words: tuple[Field, ...]) -> tuple[int, int, int]:
+    kind = type(words[0])
+    return len(words), _FIELD_TYPES.index(kind), list(kind).index(words[0])
+
+
+def _declared_words(coordinate: str, field: GraphQLField) -> tuple[Field, ...]:
+    edge = edge_of(field)
+    words = words_of(strawberry_field(field)) if edge is None else None
+    if words is not None:
+        return words
+    owner, _, name = coordinate.partition(".")
+    if coordinate in _MASKED:
+        return (_MASKED[coordinate],)
+    if edge is not None or name in _ALWAYS_VISIBLE.get(owner, ()):
+        return ()
+    raise TypeError(f"{coordinate} must be declared as `visible` or `masked`.")
 
 
 def _unless_hidden(coordinate: str, resolve: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,10 +1,11 @@
 """The mask tables against the schema, the vocabulary and the records."""
 
-from collections import Counter
+from typing import get_args
 
 import msgspec
 import pytest
-from graphql import is_object_type
+import strawberry
+from graphql import build_schema
 
 from graph.coordinates import record_attribute
 from graph.edge_table import EDGES
@@ -12,53 +13,47 @@ from graph.edges import edge_of
 from graph.masking import masks
 from graph.schema import build
 from policy.grants import Grant, validate
-from policy.vocabulary import EmailField
+from policy.vocabulary import EmailField, Field
 from providers.records import mail as mail_records
 
 
-def every_coordinate():
-    return [
-        f"{name}.{field}"
-        for name, type_ in build().type_map.items()
-        if is_object_type(type_) and not name.startswith("__")
-        for field in type_.fields
-    ]
+def test_the_masks_of_an_unbuilt_schema_are_unknown(monkeypatch):
+    masks._hidden.cache_clear()
+    monkeypatch.setattr(masks, "_hiding_words", {})
+
+    with pytest.raises(RuntimeError, match="not built"):
+        masks.hidden(Grant.read(validate({})))
 
 
-def test_every_field_is_in_exactly_one_table():
-    listed = Counter(
-        [
-            *masks.MASKED,
-            *masks.HIDDEN_WITH_ALL,
-            *(
-                f"{owner}.{field}"
-                for owner, fields in masks.ALWAYS_VISIBLE.items()
-                for field in fields
-            ),
-        ]
-    )
+def test_a_field_without_a_declaration_is_refused():
+    built = build_schema("type Query { name: String }")
+    field = built.query_type.fields["name"]
+    field.extensions["strawberry-definition"] = strawberry.field(description="The name.")
 
-    assert listed == Counter(every_coordinate())
+    with pytest.raises(TypeError, match=r"Query\.name must be declared"):
+        masks.table(built)
 
 
 def test_an_edge_is_hidden_with_the_field_that_it_starts_from():
     for edge in EDGES:
         fields = build().type_map[edge.owner].fields
+        words = masks.table(build())
         sources = {
-            masks.MASKED.get(f"{edge.owner}.{name}")
+            words.get(f"{edge.owner}.{name}")
             for name, field in fields.items()
             if edge_of(field) is None and record_attribute(field) in edge.arguments.values()
         }
         # These are left out one by one.
-        sources -= {masks.MASKED.get(source) for source in edge.sources.values()}
+        sources -= {words.get(source) for source in edge.sources.values()}
 
-        assert {masks.MASKED.get(edge.coordinate)} >= sources - {None}, edge.coordinate
+        assert {words.get(edge.coordinate)} >= sources - {None}, edge.coordinate
 
 
-def test_every_mask_word_hides_something():
-    assert {str(word) for word in masks.MASKED.values() if isinstance(word, EmailField)} == {
-        str(word) for word in EmailField
-    }
+@pytest.mark.parametrize("kind", get_args(Field))
+def test_every_mask_word_hides_something(kind):
+    words = [word for hiding_words in masks.table(build()).values() for word in hiding_words]
+
+    assert {word for word in words if isinstance(word, kind)} == set(kind)
 
 
 def test_every_field_of_an_email_shows_the_record_attribute_of_its_name():

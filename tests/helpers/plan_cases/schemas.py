@@ -203,7 +203,7 @@ def invented() -> Subject:
 def ours() -> Subject:
     """Return the gateway's own schema as a subject."""
     unplanned = real._strawberry_schema.__wrapped__()._schema
-    return _given(unplanned, (*masks.MASKED, *masks.HIDDEN_WITH_ALL))
+    return _given(unplanned, tuple(masks.table(unplanned)))
 
 
 def _given(schema: GraphQLSchema, maskable: tuple[str, ...]) -> Subject:

@@ -9,8 +9,7 @@ from spec_pages import first_table, section, words
 from graph import schema
 from graph.coordinates import record_attribute
 from graph.edge_table import EDGES
-from graph.masking import guards, masks
-from policy.vocabulary import CalendarField
+from graph.masking import guards
 from providers.records import calendar as calendar_records
 from rest_compat import documents
 from rest_compat.table import ENDPOINTS
@@ -151,12 +150,6 @@ def test_the_schema_says_what_each_field_requires():
         == requirements["eventsByContact"].max_limit
         == 1000
     )
-
-
-def test_every_mask_word_hides_something():
-    words = {str(word) for word in masks.MASKED.values() if isinstance(word, CalendarField)}
-
-    assert words == {str(word) for word in CalendarField}
 
 
 def test_every_field_shows_the_record_attribute_of_its_name():
