@@ -25,7 +25,6 @@ The GraphQL schema and the execution of operations, for REST and for POST /graph
     coordinates        schema coordinates ("Email.body") and what the schema has at them
     account            `accessToken`
     child_tokens       `childTokens`, `createChildToken`, `revokeChildToken`
-    people             `person`, `lastContact`
-    links              `links`, `related`: what texts and meetings lead to
+    links              `person`, `lastContact`, `links`, `related`: what leads on to other objects
     emails, events, tasks, collab  the root fields and types of each surface
 """

@@ -2,35 +2,34 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import Annotated, Protocol
 
+from graph.output_types import output, visible
 from graph.request_log import RequestLog
+from graph.scalars import JSON, Long
 from providers.records.base import Record
 
 
-class ChildTokenView(Record, frozen=True, kw_only=True):
-    """
-    A living child token.
+@output
+class ChildToken(Record, frozen=True, kw_only=True):
+    """A token that was made from the token of this request."""
 
-    Attributes:
-        key_id: The first characters of its text, for display.
-        expires_at: UTC; None: never.
-        settings: Every setting, as its ancestors narrow it.
-    """
-
-    id: int
-    name: str
-    key_id: str
-    created_at: datetime
-    expires_at: datetime | None
-    last_used_at: datetime | None
-    settings: dict[str, object]
+    id: Annotated[int, visible("The child's id.", graphql_type=Long)]
+    name: Annotated[str, visible("Its name.")]
+    key_id: Annotated[str, visible("The first 8 characters of its text.")]
+    created_at: Annotated[datetime, visible("When it was created.")]
+    expires_at: Annotated[datetime | None, visible("Null when it does not expire.")]
+    last_used_at: Annotated[datetime | None, visible("Null when it was never used.")]
+    settings: Annotated[
+        dict[str, object], visible("All settings, as this token narrows them.", graphql_type=JSON)
+    ]
 
 
-class CreatedChildTokenView(ChildTokenView, frozen=True, kw_only=True):
-    """A child token with its text, which is shown this once only."""
+@output
+class CreatedChildToken(ChildToken, frozen=True, kw_only=True):
+    """A new child token with its text."""
 
-    token: str
+    token: Annotated[str, visible("The text of the token; it is never shown again.")]
 
 
 class ChildTokens(Protocol):
@@ -38,7 +37,7 @@ class ChildTokens(Protocol):
 
     async def create(
         self, members: Mapping[str, object], *, request_id: str, request_log: RequestLog
-    ) -> CreatedChildTokenView:
+    ) -> CreatedChildToken:
         """
         Create a child; *members* are those of the input, by API name.
 
@@ -49,7 +48,7 @@ class ChildTokens(Protocol):
             Conflict: `TOKEN_LIMIT`: it has too many.
         """
 
-    async def all(self) -> Sequence[ChildTokenView]:
+    async def all(self) -> Sequence[ChildToken]:
         """Return the children, oldest first."""
 
     async def revoke(self, child_id: int, *, request_id: str, request_log: RequestLog) -> None:

@@ -1,14 +1,14 @@
 """Root fields of child tokens: created, listed and revoked by the holder of their parent."""
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated
 
 import strawberry
 
-from graph.child_token_port import ChildTokens, ChildTokenView, CreatedChildTokenView
+from graph.child_token_port import ChildToken, ChildTokens, CreatedChildToken
 from graph.context import Context, Info
 from graph.masking.guards import for_parents, unguarded
+from graph.output_types import output, visible
 from graph.scalars import JSON, Long, format_datetime
 from policy.refusals import InvalidInput, NoDryRun
 from policy.vocabulary import Code
@@ -46,47 +46,27 @@ class CreateChildTokenInput:
     )
 
 
-@strawberry.type(description="A token that was made from the token of this request.")
-class ChildToken:
-    id: Long = strawberry.field(description="The child's id.")
-    name: str = strawberry.field(description="Its name.")
-    key_id: str = strawberry.field(description="The first 8 characters of its text.")
-    created_at: datetime = strawberry.field(description="When it was created.")
-    expires_at: datetime | None = strawberry.field(description="Null when it does not expire.")
-    last_used_at: datetime | None = strawberry.field(description="Null when it was never used.")
-    settings: JSON = strawberry.field(description="All settings, as this token narrows them.")
+@output
+class ChildTokenList(Record, frozen=True, kw_only=True):
+    """The child tokens of a token."""
+
+    children: Annotated[tuple[ChildToken, ...], visible("At most 100, oldest first.")]
 
 
-@strawberry.type(description="A new child token with its text.")
-class CreatedChildToken(ChildToken):
-    token: str = strawberry.field(description="The text of the token; it is never shown again.")
+@output
+class RevokedChildToken(Record, frozen=True, kw_only=True):
+    """The child token that was revoked."""
+
+    id: Annotated[int, visible("The child's id.", graphql_type=Long)]
 
 
-@strawberry.type(description="The child tokens of a token.")
-class ChildTokenList:
-    children: list[ChildToken] = strawberry.field(description="At most 100, oldest first.")
-
-
-@strawberry.type(description="The child token that was revoked.")
-class RevokedChildToken:
-    id: Long = strawberry.field(description="The child's id.")
-
-
-class ChildTokenListView(Record, frozen=True, kw_only=True):
-    children: Sequence[ChildTokenView]
-
-
-class RevokedChildTokenView(Record, frozen=True, kw_only=True):
-    id: int
-
-
-@for_parents(returns=CreatedChildToken)
+@for_parents()
 async def create_child_token(
     info: Info,
     written: Annotated[
         CreateChildTokenInput, strawberry.argument(name="input", description="The child.")
     ],
-) -> CreatedChildTokenView:
+) -> CreatedChildToken:
     """Create a child token, which never allows more than the token in use."""
     context = info.context
     _refuse_preview(context)
@@ -95,23 +75,23 @@ async def create_child_token(
     )
 
 
-@unguarded(returns=ChildTokenList)
-async def child_tokens(info: Info) -> ChildTokenListView:
+@unguarded()
+async def child_tokens(info: Info) -> ChildTokenList:
     """List the child tokens of the token in use that are neither revoked nor expired."""
-    return ChildTokenListView(children=await _child_tokens(info.context).all())
+    return ChildTokenList(children=tuple(await _child_tokens(info.context).all()))
 
 
-@unguarded(returns=RevokedChildToken)
+@unguarded()
 async def revoke_child_token(
     info: Info, child_id: Annotated[Long, strawberry.argument(description="The child's id.")]
-) -> RevokedChildTokenView:
+) -> RevokedChildToken:
     """Revoke a child token of the token in use, and all that were made from it."""
     context = info.context
     _refuse_preview(context)
     await _child_tokens(context).revoke(
         child_id, request_id=context.request_id, request_log=context.request_log
     )
-    return RevokedChildTokenView(id=child_id)
+    return RevokedChildToken(id=child_id)
 
 
 def _refuse_preview(context: Context) -> None:

@@ -12,6 +12,9 @@ from typing import Any
 
 import msgspec
 
+from graph.output_types import masked, visible
+from policy.vocabulary import CalendarField, CollabField, EmailField, TaskField
+
 
 class Edge(msgspec.Struct, frozen=True, kw_only=True):
     """
@@ -32,6 +35,7 @@ class Edge(msgspec.Struct, frozen=True, kw_only=True):
         compared: Fields that tell whether the newest page, when it stands above the edge, holds
             what the edge leads to; () where no page tells. Such a page is read with these fields
             and those that are selected below the edge.
+        shown: Its description, and the mask words that hide it, by `visible` or `masked`.
     """
 
     coordinate: str
@@ -43,7 +47,7 @@ class Edge(msgspec.Struct, frozen=True, kw_only=True):
     member: str | None = None
     sources: Mapping[str, str] = msgspec.field(default_factory=dict)
     compared: tuple[str, ...] = ()
-    description: str
+    shown: Any
 
     @property
     def attributes(self) -> Collection[str]:
@@ -63,6 +67,9 @@ class Edge(msgspec.Struct, frozen=True, kw_only=True):
 
 _FILE = MappingProxyType({"fileId": "id"})
 _SITE = MappingProxyType({"siteId": "id"})
+_ROW_OF_HIT = MappingProxyType(
+    {"siteId": "row_site_id", "listId": "row_list_id", "itemId": "row_id"}
+)
 _LIST = MappingProxyType({"siteId": "site_id", "listId": "list_id"})
 
 _FILTERS_OF_EMAILS = (
@@ -84,109 +91,106 @@ EDGES: tuple[Edge, ...] = (
         coordinate="Email.thread",
         root="emailThread",
         arguments={"threadId": "thread_id"},
-        description="Its conversation.",
+        shown=visible("Its conversation."),
     ),
     Edge(
         coordinate="Email.links",
         root="links",
         arguments={"text": "body"},
-        description="What its body names by web addresses; null where no body is read.",
+        shown=masked(
+            EmailField.BODY, "What its body names by web addresses; null where no body is read."
+        ),
     ),
     Edge(
         coordinate="ThreadEntry.thread",
         root="emailThread",
         arguments={"threadId": "id"},
-        description="The conversation.",
+        shown=visible("The conversation."),
     ),
     Edge(
         coordinate="Links.files",
         root="collabFiles",
         arguments={"webUrls": "web_urls"},
         omitted=("folderId", "siteId", "owner", "sharedWith"),
-        description="A page of the files at the addresses; null where there is no such address.",
+        shown=visible("A page of the files at the addresses; null where there is no such address."),
     ),
     Edge(
         coordinate="TaskItemLink.item",
         root="taskItem",
         arguments={"itemId": "item_id", "provider": "provider"},
         member="item",
-        description="The item.",
+        shown=visible("The item."),
     ),
     *(
         Edge(
             coordinate=coordinate,
             root="person",
             arguments={"email": attribute},
-            description="The person with this address; null where there is no address.",
+            shown=masked(words, "The person with this address; null where there is no address."),
         )
-        for coordinate, attribute in (
-            ("Participant.person", "email"),
-            ("Attendee.person", "email"),
-            ("DriveUser.person", "email"),
-            ("Event.organizerPerson", "organizer"),
-            ("Calendar.person", "account_email"),
-            ("DrivePermission.person", "email_address"),
-            ("TokenConnection.person", "account_email"),
+        for coordinate, attribute, words in (
+            ("Participant.person", "email", ()),
+            ("Attendee.person", "email", ()),
+            ("DriveUser.person", "email", ()),
+            ("Event.organizerPerson", "organizer", CalendarField.ORGANIZER),
+            ("Calendar.person", "account_email", ()),
+            ("DrivePermission.person", "email_address", CollabField.SHARED_WITH),
+            ("TokenConnection.person", "account_email", ()),
         )
     ),
-    Edge(
-        coordinate="Person.emails",
-        root="emails",
-        arguments={"participant": "email"},
-        description="A page of the messages from or to this address, in cc included.",
-    ),
-    Edge(
-        coordinate="Person.sent",
-        root="emails",
-        arguments={"from": "email"},
-        description="A page of the messages from this address.",
-    ),
-    Edge(
-        coordinate="Person.received",
-        root="emails",
-        arguments={"to": "email"},
-        description="A page of the messages to this address, in cc included.",
+    *(
+        Edge(
+            coordinate=coordinate,
+            root="emails",
+            arguments={argument: "email"},
+            shown=visible(f"A page of the messages {which}."),
+        )
+        for coordinate, argument, which in (
+            ("Person.emails", "participant", "from or to this address, in cc included"),
+            ("Person.sent", "from", "from this address"),
+            ("Person.received", "to", "to this address, in cc included"),
+        )
     ),
     Edge(
         coordinate="Person.threads",
         root="emailThreads",
         arguments={"participant": "email"},
-        description="A page of the conversations with messages from or to this address.",
+        shown=visible("A page of the conversations with messages from or to this address."),
     ),
     Edge(
         coordinate="Person.events",
         root="eventsByContact",
         arguments={"email": "email"},
         omitted=("name",),
-        description="A page of the events that the person takes part in, latest first.",
+        shown=visible("A page of the events that the person takes part in, latest first."),
     ),
     Edge(
         coordinate="Person.tasks",
         root="taskItems",
         arguments={"assigneeEmail": "email"},
         omitted=("assignee",),
-        description="A page of the items of a board that are assigned to the person.",
+        shown=visible("A page of the items of a board that are assigned to the person."),
     ),
     Edge(
         coordinate="Person.files",
         root="collabFiles",
         arguments={"owner": "email"},
         omitted=("folderId", "siteId", "sharedWith", "webUrls"),
-        description="A page of the files that the person owns.",
+        shown=visible("A page of the files that the person owns."),
     ),
     Edge(
         coordinate="Person.sharedFiles",
         root="collabFiles",
         arguments={"sharedWith": "email"},
         omitted=("folderId", "siteId", "owner", "webUrls"),
-        description="A page of the files that are shared with the person.",
+        shown=visible("A page of the files that are shared with the person."),
     ),
     Edge(
         coordinate="Person.freeBusy",
         root="freeBusy",
         arguments={"account": "email"},
         omitted=("calendars",),
-        description=(
+        shown=visible(
             "When the person's calendars are busy and free, as far as the token may use them; none "
             "where no connected account has this address."
         ),
@@ -195,7 +199,7 @@ EDGES: tuple[Edge, ...] = (
         coordinate="Person.lastContact",
         root="lastContact",
         arguments={"email": "email"},
-        description="The newest message and the newest event with the person.",
+        shown=visible("The newest message and the newest event with the person."),
     ),
     Edge(
         coordinate="LastContact.email",
@@ -205,7 +209,7 @@ EDGES: tuple[Edge, ...] = (
         omitted=_FILTERS_OF_EMAILS,
         member="emails",
         compared=("Email.from", "Email.to", "Email.cc"),
-        description="The newest message from or to the person; null where there is none.",
+        shown=visible("The newest message from or to the person; null where there is none."),
     ),
     Edge(
         coordinate="LastContact.event",
@@ -214,20 +218,25 @@ EDGES: tuple[Edge, ...] = (
         fixed={"limit": 1, "past": True},
         omitted=("name", "offset"),
         member="events",
-        description="The latest event with the person that has started; null where there is none.",
+        shown=visible(
+            "The latest event with the person that has started; null where there is none."
+        ),
     ),
     Edge(
         coordinate="Event.calendar",
         root="calendar",
         arguments={"calendarId": "calendar_id"},
-        description="The calendar that it is in.",
+        shown=visible("The calendar that it is in."),
     ),
     Edge(
         coordinate="Event.series",
         root="eventSeries",
         arguments={"eventId": "recurring_id"},
         needs=("series",),
-        description="A page of the other instances near it; null for a single event.",
+        shown=masked(
+            CalendarField.RECURRENCE,
+            "A page of the other instances near it; null for a single event.",
+        ),
     ),
     Edge(
         coordinate="Event.related",
@@ -245,122 +254,122 @@ EDGES: tuple[Edge, ...] = (
             "to": "Event.endUtc",
             "text": "Event.description",
         },
-        description="Messages with its attendees in its days, and what its description links to.",
+        shown=visible(
+            "Messages with its attendees in its days, and what its description links to."
+        ),
     ),
     Edge(
         coordinate="Related.emails",
         root="emails",
         arguments={"participant": "addresses", "after": "after", "before": "to"},
-        description="A page of the messages from or to the participants in these days.",
+        shown=visible("A page of the messages from or to the participants in these days."),
     ),
     Edge(
         coordinate="Related.links",
         root="links",
         arguments={"text": "text"},
-        description="What the text names by web addresses; null without a text.",
+        shown=visible("What the text names by web addresses; null without a text."),
     ),
     Edge(
         coordinate="TaskBoard.items",
         root="taskItems",
         arguments={"boardId": "id", "provider": "provider"},
-        description="A page of its items.",
+        shown=visible("A page of its items."),
     ),
     Edge(
         coordinate="TaskItem.board",
         root="taskBoard",
         arguments={"boardId": "board_id", "provider": "provider"},
         member="board",
-        description="Its board; of a sub-item, that of its parent.",
+        shown=visible("Its board; of a sub-item, that of its parent."),
     ),
     Edge(
         coordinate="TaskItem.parent",
         root="taskItem",
         arguments={"itemId": "parent_id", "provider": "provider"},
         member="item",
-        description="Of a sub-item, the item that it belongs to; else null.",
+        shown=masked(TaskField.SUB_ITEMS, "Of a sub-item, the item that it belongs to; else null."),
     ),
     Edge(
         coordinate="DriveFile.parent",
         root="collabFile",
         arguments={"fileId": "parent_folder_id"},
         member="file",
-        description="The folder that it is in.",
+        shown=masked(CollabField.PARENT_FOLDER, "The folder that it is in."),
     ),
     Edge(
         coordinate="DriveFile.children",
         root="collabFiles",
         arguments={"folderId": "folder_id"},
         omitted=("siteId", "owner", "sharedWith", "webUrls"),
-        description="A page of the content of a folder; null for a file.",
+        shown=visible("A page of the content of a folder; null for a file."),
     ),
     Edge(
         coordinate="DriveFile.drive",
         root="collabDrive",
         arguments={"driveId": "drive_id"},
         needs=("id",),
-        description="The document library that it is in.",
+        shown=visible("The document library that it is in."),
     ),
     Edge(
         coordinate="DriveFile.site",
         root="collabSite",
         arguments={"siteId": "site_id"},
         needs=("site",),
-        description="The site that it belongs to.",
+        shown=visible("The site that it belongs to."),
     ),
     Edge(
         coordinate="DriveFile.listItem",
         root="collabListItem",
         arguments={"siteId": "site_id", "listId": "of_list_id", "itemId": "row_id"},
         needs=("site", "list_id", "list_item_id"),
-        description="Its item in the list of its library, with the columns of that list.",
+        shown=visible("Its item in the list of its library, with the columns of that list."),
     ),
     Edge(
-        coordinate="DriveFile.text", root="collabFileText", arguments=_FILE, description="Its text."
+        coordinate="DriveFile.text",
+        root="collabFileText",
+        arguments=_FILE,
+        shown=masked(CollabField.DOWNLOAD_LINK, "Its text."),
     ),
     Edge(
         coordinate="DriveFile.permissions",
         root="collabFilePermissions",
         arguments=_FILE,
         member="permissions",
-        description="Its permissions, in the provider's order.",
+        shown=visible("Its permissions, in the provider's order."),
     ),
     Edge(
         coordinate="DriveFile.sensitivityLabel",
         root="fileSensitivityLabel",
         arguments=_FILE,
         omitted=("refresh",),
-        description="Its sensitivity label, and how it was assigned.",
+        shown=visible("Its sensitivity label, and how it was assigned."),
     ),
     Edge(
         coordinate="CollabDrive.files",
         root="collabFiles",
         arguments={"folderId": "root_folder_id"},
         omitted=("siteId", "owner", "sharedWith", "webUrls"),
-        description="A page of the content of its top folder.",
+        shown=visible("A page of the content of its top folder."),
     ),
-    Edge(
-        coordinate="CollabSite.drives",
-        root="collabDrives",
-        arguments=_SITE,
-        description="A page of its document libraries.",
-    ),
-    Edge(
-        coordinate="CollabSite.lists",
-        root="collabLists",
-        arguments=_SITE,
-        description="A page of its lists.",
+    *(
+        Edge(coordinate=coordinate, root=root, arguments=_SITE, shown=visible(description))
+        for coordinate, root, description in (
+            ("CollabSite.drives", "collabDrives", "A page of its document libraries."),
+            ("CollabSite.lists", "collabLists", "A page of its lists."),
+        )
     ),
     Edge(
         coordinate="CollabList.items",
         root="collabListItems",
         arguments={"siteId": "site_id", "listId": "id"},
-        description="A page of its items.",
+        shown=visible("A page of its items."),
     ),
     Edge(
         coordinate="CollabListItem.list",
         root="collabList",
         arguments=_LIST,
-        description="Its list, with the list's columns.",
+        shown=visible("Its list, with the list's columns."),
     ),
     Edge(
         coordinate="CollabListItem.file",
@@ -368,31 +377,21 @@ EDGES: tuple[Edge, ...] = (
         arguments={"fileId": "file_id"},
         needs=("file",),
         member="file",
-        description="The file or folder behind it; null where there is none.",
+        shown=visible("The file or folder behind it; null where there is none."),
     ),
-    Edge(
-        coordinate="CollabSearchHit.file",
-        root="collabFile",
-        arguments={"fileId": "file_id"},
-        member="file",
-        description="The file or folder that was hit; null for another type of hit.",
-    ),
-    Edge(
-        coordinate="CollabSearchHit.listItem",
-        root="collabListItem",
-        arguments={"siteId": "row_site_id", "listId": "row_list_id", "itemId": "row_id"},
-        description="The list item that was hit; null for another type of hit.",
-    ),
-    Edge(
-        coordinate="CollabSearchHit.list",
-        root="collabList",
-        arguments=_LIST,
-        description="The list that was hit; null for another type of hit.",
-    ),
-    Edge(
-        coordinate="CollabSearchHit.site",
-        root="collabSite",
-        arguments={"siteId": "site_id"},
-        description="The site that was hit, or that of a list; null for another type of hit.",
+    *(
+        Edge(
+            coordinate=f"CollabSearchHit.{name}",
+            root=root,
+            arguments=arguments,
+            member="file" if name == "file" else None,
+            shown=visible(f"The {what}; null for another type of hit."),
+        )
+        for name, root, arguments, what in (
+            ("file", "collabFile", {"fileId": "file_id"}, "file or folder that was hit"),
+            ("listItem", "collabListItem", _ROW_OF_HIT, "list item that was hit"),
+            ("list", "collabList", _LIST, "list that was hit"),
+            ("site", "collabSite", {"siteId": "site_id"}, "site that was hit, or that of a list"),
+        )
     ),
 )

@@ -18,7 +18,7 @@ def add(schema: GraphQLSchema) -> None:
         object_type(schema, edge.owner).fields[edge.name] = GraphQLField(
             _type(root, edge),
             {name: value for name, value in root.args.items() if name not in settled},
-            description=edge.description,
+            description=edge.shown.description,
             extensions={**root.extensions, _EXTENSION: edge},
         )
 

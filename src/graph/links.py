@@ -1,5 +1,8 @@
 """
-The root fields `links` and `related`: what texts and meetings lead to (docs/spec/graphql.md#links).
+Root fields that lead on: `person` and `lastContact`, `links` and `related`.
+
+People are named by address, and need not be known to anybody; texts and meetings lead to what
+docs/spec/graphql.md#links says.
 
 Nothing is read for them, so they reveal nothing; edges lead on from them.
 """
@@ -13,6 +16,7 @@ from graph.context import Info
 from graph.emails.filters import MAX_PARTICIPANTS
 from graph.masking import wellformed
 from graph.masking.guards import unguarded
+from graph.output_types import INTERNAL, output, visible
 from policy.caller import Caller
 from policy.refusals import InvalidInput
 from providers import web_addresses
@@ -25,37 +29,53 @@ _DAY, _INSTANT = timedelta(days=1), timedelta(milliseconds=1)
 Argument = strawberry.argument
 
 
-class TaskItemLinkView(Record, frozen=True, kw_only=True):
-    url: str
-    provider: str
-    item_id: str
+@output
+class Person(Record, frozen=True, kw_only=True):
+    """A person with an e-mail address, who need not be known to the gateway."""
+
+    email: Annotated[str, visible("The address as in the request.")]
 
 
-class LinksView(Record, frozen=True, kw_only=True):
-    task_items: tuple[TaskItemLinkView, ...]
-    web_urls: str | None
+@output
+class LastContact(Record, frozen=True, kw_only=True):
+    """The last contact with a person, by mail and in person."""
+
+    address: Annotated[str, visible("The address of the person.")]
 
 
-@strawberry.type(description="A web address of a task item.")
-class TaskItemLink:
-    url: str = strawberry.field(description="The address as in the text.")
+@output
+class TaskItemLink(Record, frozen=True, kw_only=True):
+    """A web address of a task item."""
+
+    url: Annotated[str, visible("The address as in the text.")]
+    provider: Annotated[str, INTERNAL]
+    item_id: Annotated[str, INTERNAL]
 
 
-@strawberry.type(description="The files and task items that a text names by web addresses.")
-class Links:
-    task_items: list[TaskItemLink] = strawberry.field(
-        description="In the order of the text, each item once."
-    )
-    web_urls: str | None = strawberry.field(
-        description="The addresses of files, separated by blanks, each once; null without any."
-    )
+@output
+class Links(Record, frozen=True, kw_only=True):
+    """The files and task items that a text names by web addresses."""
+
+    task_items: Annotated[
+        tuple[TaskItemLink, ...], visible("In the order of the text, each item once.")
+    ]
+    web_urls: Annotated[
+        str | None,
+        visible("The addresses of files, separated by blanks, each once; null without any."),
+    ]
 
 
-class RelatedView(Record, frozen=True, kw_only=True):
-    participants: tuple[str, ...] | None
-    from_: datetime | None
-    to: datetime | None
-    text: str | None
+@output
+class Related(Record, frozen=True, kw_only=True):
+    """What people have to do with each other in some days."""
+
+    participants: Annotated[
+        tuple[str, ...] | None,
+        visible("The addresses without those of the connected accounts: the first ten."),
+    ]
+    from_: Annotated[datetime | None, visible("The start of the days.")]
+    to: Annotated[datetime | None, visible("The end of the days (exclusive).")]
+    text: Annotated[str | None, visible("The text with links.")]
 
     @property
     def after(self) -> datetime | None:
@@ -68,17 +88,23 @@ class RelatedView(Record, frozen=True, kw_only=True):
         return ",".join(self.participants or ()) or None
 
 
-@strawberry.type(description="What people have to do with each other in some days.")
-class Related:
-    participants: list[str] | None = strawberry.field(
-        description="The addresses without those of the connected accounts: the first ten."
-    )
-    from_: datetime | None = strawberry.field(name="from", description="The start of the days.")
-    to: datetime | None = strawberry.field(description="The end of the days (exclusive).")
-    text: str | None = strawberry.field(description="The text with links.")
+@unguarded()
+async def person(
+    info: Info, email: Annotated[str, Argument(description="A complete address.")]
+) -> Person:
+    """Name a person; nothing is read but what is selected of it."""
+    return Person(email=_address(info, "person", email))
 
 
-@unguarded(returns=Links, max_limit=web_addresses.MAX_ADDRESSES)
+@unguarded()
+async def last_contact(
+    info: Info, email: Annotated[str, Argument(description="A complete address.")]
+) -> LastContact:
+    """Lead to the newest message and the newest event with a person; only what is selected."""
+    return LastContact(address=_address(info, "lastContact", email))
+
+
+@unguarded(max_limit=web_addresses.MAX_ADDRESSES)
 async def links(
     info: Info,
     text: Annotated[str, Argument(description="A text or HTML.")],
@@ -86,21 +112,21 @@ async def links(
     limit: Annotated[
         int | None, Argument(description="1 to 20 of each kind; more is lowered to 20.")
     ] = 20,
-) -> LinksView:
+) -> Links:
     """Find the web addresses of files and task items in a text; only what is selected is read."""
     most = web_addresses.MAX_ADDRESSES
     size = info.context.clamp_limit(limit, default=most, maximum=most)
     addresses = web_addresses.addresses_in(text, size)
-    return LinksView(
+    return Links(
         task_items=tuple(
-            TaskItemLinkView(url=item.url, provider=item.provider, item_id=item.item_id)
+            TaskItemLink(url=item.url, provider=item.provider, item_id=item.item_id)
             for item in addresses.items
         ),
         web_urls=" ".join(addresses.files) or None,
     )
 
 
-@unguarded(returns=Related)
+@unguarded()
 async def related(
     info: Info,
     *,
@@ -114,14 +140,22 @@ async def related(
         datetime | None, Argument(description="The end of a time that ends in the last day.")
     ] = None,
     text: Annotated[str | None, Argument(description="A text or HTML with links.")] = None,
-) -> RelatedView:
+) -> Related:
     """Lead to the messages of people in some days, and to links; only what is selected is read."""
     wellformed.check({"participants": participants}, root="related", called=info.argument_name)
     people = None if participants is None else _others(info.context.caller, participants)
     first = end = None
     if from_ is not None and to is not None:
         first, end = _days(from_.astimezone(UTC), to.astimezone(UTC))
-    return RelatedView(participants=people, from_=first, to=end, text=text)
+    return Related(participants=people, from_=first, to=end, text=text)
+
+
+def _address(info: Info, root: str, email: str) -> str:
+    wellformed.check({"email": email}, root=root, called=info.argument_name)
+    local, _, domain = email.strip().rpartition("@")
+    if not local or not domain:
+        raise InvalidInput("email must be a complete address.")
+    return email.strip()
 
 
 def _days(start: datetime, end: datetime) -> tuple[datetime, datetime]:

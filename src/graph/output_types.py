@@ -77,6 +77,8 @@ AccessInfo = Annotated[str | None, visible(ACCESS_INFO)]
 NextPageToken = Annotated[
     str | None, visible("Pass it as `pageToken` to get the next page; null on the last one.")
 ]
+HasMore = Annotated[bool, visible("Whether there is another page.")]
+Success = Annotated[bool, visible("Whether the operation was carried out.")]
 ErrorText = Annotated[str | None, visible("Null on success.")]
 
 

@@ -12,7 +12,7 @@ from graphql import GraphQLSchema
 from strawberry.schema.config import StrawberryConfig
 from strawberry.tools import create_type
 
-from graph import account, child_tokens, edges, links, people
+from graph import account, child_tokens, edges, links
 from graph.collab import file_mutations as collab_changes
 from graph.collab import file_queries as collab_files
 from graph.collab import item_mutations as collab_row_changes
@@ -71,8 +71,8 @@ Query = create_type(
         collab_labels.sensitivity_labels,
         collab_labels.file_sensitivity_label,
         collab_search.collab_search,
-        people.person,
-        people.last_contact,
+        links.person,
+        links.last_contact,
         links.links,
         links.related,
         account.access_token,

@@ -25,11 +25,12 @@ LONG_FUNCTIONS = {
     "src/graph/collab/file_queries.py:collab_files": "one parameter per documented argument",
     "src/graph/collab/item_queries.py:collab_list_items": "one parameter per documented argument",
 }
-# Their docstrings are descriptions in the served OpenAPI document, which keeps its wording.
+# Their docstrings are descriptions in the served documents, which keep their wording.
 SERVED_DESCRIPTIONS = {
     "src/gateway/explain/views.py",
     "src/gateway/operations/settings_views.py",
     "src/gateway/operations/views.py",
+    "src/graph/links.py",
 }
 
 # Names that say nothing of what they hold.

@@ -19,7 +19,7 @@ from gateway.store import timestamps
 from gateway.store.conflicts import retried
 from gateway.store.database import Database, StorageUnavailable
 from gateway.store.tables import AccessToken
-from graph.child_token_port import ChildTokenView, CreatedChildTokenView
+from graph.child_token_port import ChildToken, CreatedChildToken
 from graph.request_log import RequestLog
 from policy import grants
 from policy.caller import MAX_ANCESTORS, Caller
@@ -56,13 +56,13 @@ class ChildTokensOfCaller(msgspec.Struct, frozen=True):
 
     async def create(
         self, members: Mapping[str, object], *, request_id: str, request_log: RequestLog
-    ) -> CreatedChildTokenView:
+    ) -> CreatedChildToken:
         inputs = await asyncio.to_thread(_inputs)
         new, keys = await inputs.read(members)
         with self._acting(request_id, request_log):
             return await self._create(new, keys)
 
-    async def all(self) -> Sequence[ChildTokenView]:
+    async def all(self) -> Sequence[ChildToken]:
         try:
             async with self.database.reading() as session:
                 parent = await _read(session, self.parent_id)
@@ -70,7 +70,7 @@ class ChildTokensOfCaller(msgspec.Struct, frozen=True):
                 children = await _living(session, parent)
                 # Off the event loop, as above: there may be a hundred thousand patterns.
                 views = await asyncio.to_thread(lambda: [_view(child, chain) for child in children])
-                return [ChildTokenView(**view) for view in views]
+                return [ChildToken(**view) for view in views]
         except StorageUnavailable as failure:
             raise Overloaded from failure
 
@@ -81,7 +81,7 @@ class ChildTokensOfCaller(msgspec.Struct, frozen=True):
     @retried
     async def _create(
         self, new: "NewChild", keys: "Mapping[RuleKey, str | None]"
-    ) -> CreatedChildTokenView:
+    ) -> CreatedChildToken:
         from gateway.operations.rules import new_row  # noqa: PLC0415 - imported by now
 
         async with self.database.writing() as session:
@@ -117,7 +117,7 @@ class ChildTokensOfCaller(msgspec.Struct, frozen=True):
             )
             session.add_all(new_row(child.id or 0, key) for key in keys)
             note(session, "createToken", child.id, token=child)
-            return CreatedChildTokenView(**_view(child, chain), token=text)
+            return CreatedChildToken(**_view(child, chain), token=text)
 
     @retried
     async def _revoke(self, child_id: int) -> None:

@@ -1,8 +1,8 @@
 """
 Collaboration content: the schema's types and root fields for files, sites, lists and search.
 
-    types                 object types of the schema
-    views                 records that the root fields return for the page types
+    types                 output types of files, labels, permissions and search
+    site_types            output types of libraries, sites, lists and their items
     inputs                input types, and the validation of their members
     ids                   parsing of ids that callers pass in
     file_names            names of files, and the media types that they say

@@ -11,7 +11,6 @@ from graph.collab.failures import translate_failures
 from graph.collab.file_names import resolve_media_type, types_by_name
 from graph.collab.file_queries import FileId
 from graph.collab.types import DriveOperationResult
-from graph.collab.views import DriveOperationResultView
 from graph.collab.visibility.access import AccessChecker, AccessibleFile, open_write_access
 from graph.collab.visibility.auto_rules import FILE, create_with_rule
 from graph.collab.visibility.folder_checks import require_contents_allowed
@@ -27,7 +26,7 @@ from providers.ports.collab import FileQuery, Order, Upload, UploadTruncated
 Argument = strawberry.argument
 
 
-@guarded(CollabOp.UPLOAD_FILE, returns=DriveOperationResult)
+@guarded(CollabOp.UPLOAD_FILE)
 @translate_failures
 async def upload_file(  # noqa: PLR0913 - the documented parameters, name by name
     info: Info,
@@ -43,7 +42,7 @@ async def upload_file(  # noqa: PLR0913 - the documented parameters, name by nam
         inputs.ConflictBehavior | None,
         Argument(description="What to do when the name exists already."),
     ] = inputs.ConflictBehavior.FAIL,
-) -> DriveOperationResultView:
+) -> DriveOperationResult:
     """Upload a file."""
     context, body = info.context, cast("file_content.UploadBody", content)
     name = inputs.validate_name(file_name, "fileName")
@@ -68,14 +67,14 @@ async def upload_file(  # noqa: PLR0913 - the documented parameters, name by nam
 
     await previews.describe_upload(context, parent.file, upload)
 
-    async def store() -> DriveOperationResultView:
+    async def store() -> DriveOperationResult:
         created = await create_with_rule(
             context,
             FILE,
             _fingerprint(parent, name, size=body.size, conflict=upload.conflict),
             lambda: changes.apply_naming(context.content.upload(parent.file.key, upload)),
         )
-        return DriveOperationResultView(file_id=created.id)
+        return DriveOperationResult(file_id=created.id)
 
     try:
         return await store()
@@ -91,14 +90,14 @@ async def upload_file(  # noqa: PLR0913 - the documented parameters, name by nam
         raise
 
 
-@guarded(CollabOp.CREATE_FOLDER, returns=DriveOperationResult)
+@guarded(CollabOp.CREATE_FOLDER)
 @translate_failures
 async def create_folder(
     info: Info,
     written: Annotated[
         inputs.CreateDriveFolderInput, Argument(name="input", description="The folder.")
     ],
-) -> DriveOperationResultView:
+) -> DriveOperationResult:
     """Create a folder."""
     context = info.context
     name = inputs.validate_name(written.name, "input.name")
@@ -120,10 +119,10 @@ async def create_folder(
             context.content.create_folder(parent.file.key, name, description=description)
         ),
     )
-    return DriveOperationResultView(file_id=created.id)
+    return DriveOperationResult(file_id=created.id)
 
 
-@guarded(CollabOp.RENAME_FILE, returns=DriveOperationResult)
+@guarded(CollabOp.RENAME_FILE)
 @translate_failures
 async def rename_file(
     info: Info,
@@ -133,7 +132,7 @@ async def rename_file(
     ],
     *,
     if_match: changes.IfMatch = None,
-) -> DriveOperationResultView:
+) -> DriveOperationResult:
     """Rename a file or folder."""
     context = info.context
     key, name = ids.parse_file(file_id), inputs.validate_name(written.new_name, "input.newName")
@@ -146,10 +145,10 @@ async def rename_file(
     etag = tag or target.file.etag
     await previews.describe_renaming(context, target.file, name, etag)
     renamed = await changes.apply_naming(context.content.rename(key, name, etag=etag))
-    return DriveOperationResultView(file_id=renamed.id)
+    return DriveOperationResult(file_id=renamed.id)
 
 
-@guarded(CollabOp.MOVE_FILE, returns=DriveOperationResult)
+@guarded(CollabOp.MOVE_FILE)
 @translate_failures
 async def move_file(
     info: Info,
@@ -157,7 +156,7 @@ async def move_file(
     written: Annotated[inputs.MoveDriveFileInput, Argument(name="input", description="Where to.")],
     *,
     if_match: changes.IfMatch = None,
-) -> DriveOperationResultView:
+) -> DriveOperationResult:
     """Move a file or folder within its library."""
     context = info.context
     key, tag = ids.parse_file(file_id), changes.parse_if_match(if_match)
@@ -178,14 +177,14 @@ async def move_file(
     etag = tag or source.file.etag
     await previews.describe_move(context, source.file, parent.file, etag)
     moved = await changes.apply_change(context.content.move(key, parent.file.key, etag=etag))
-    return DriveOperationResultView(file_id=moved.id)
+    return DriveOperationResult(file_id=moved.id)
 
 
-@guarded(CollabOp.DELETE_FILE, returns=DriveOperationResult)
+@guarded(CollabOp.DELETE_FILE)
 @translate_failures
 async def delete_file(
     info: Info, file_id: FileId, *, if_match: changes.IfMatch = None
-) -> DriveOperationResultView:
+) -> DriveOperationResult:
     """Move a file or folder to the recycle bin."""
     context = info.context
     key, tag = ids.parse_file(file_id), changes.parse_if_match(if_match)
@@ -196,7 +195,7 @@ async def delete_file(
     etag = tag or target.file.etag
     previews.describe_deletion(target.file, etag)
     await changes.apply_change(context.content.delete(key, etag=etag))
-    return DriveOperationResultView(file_id=target.file.id)
+    return DriveOperationResult(file_id=target.file.id)
 
 
 def _fingerprint(

@@ -10,12 +10,11 @@ from typing import Annotated
 import msgspec
 import strawberry
 
-from graph.collab import ids, views
+from graph.collab import ids, types
 from graph.collab.failures import auth_warnings, folder_not_downloadable, translate_failures
 from graph.collab.file_filters import ORDERS, REVEALING, Filters, parse_order
 from graph.collab.labels import add_labels
 from graph.collab.paging import clean_text, fill_page, make_token, read_token
-from graph.collab.types import DriveFileAnswer, DriveFileLink, DriveFilePage, DrivePermissionList
 from graph.collab.visibility.access import AccessChecker, AccessibleFile, open_access
 from graph.collab.visibility.parent_visibility import redact_surroundings
 from graph.context import Context, Info
@@ -55,7 +54,6 @@ _SEPARATE_CALLS = frozenset({"shared_with", "parent_folder_name"})
 @guarded(
     CollabOp.LIST_FILES,
     CollabOp.SEARCH_FILES,
-    returns=DriveFilePage,
     max_limit=MAX_LIMIT,
     revealing=REVEALING,
     searching={"orderBy": tuple(ORDERS.values())},
@@ -106,7 +104,7 @@ async def collab_files(  # noqa: PLR0913 - the documented parameters, name by na
     page_token: Annotated[
         str | None, Argument(description="`nextPageToken` of the previous page.")
     ] = None,
-) -> views.DriveFilePageView:
+) -> types.DriveFilePage:
     """List or search files and folders; without a folder or site, in all libraries."""
     context = info.context
     filters = Filters(
@@ -148,7 +146,7 @@ async def collab_files(  # noqa: PLR0913 - the documented parameters, name by na
     if "labels" in fields:
         files = await add_labels(access, files)
     token = make_token(context, "collabFiles", binding, page.next)
-    return views.DriveFilePageView(
+    return types.DriveFilePage(
         files=files,
         next_page_token=token,
         has_more=token is not None,
@@ -157,9 +155,9 @@ async def collab_files(  # noqa: PLR0913 - the documented parameters, name by na
     )
 
 
-@guarded(CollabOp.GET_FILE_METADATA, returns=DriveFileAnswer)
+@guarded(CollabOp.GET_FILE_METADATA)
 @translate_failures
-async def collab_file(info: Info, file_id: FileId) -> views.DriveFileAnswerView:
+async def collab_file(info: Info, file_id: FileId) -> types.DriveFileAnswer:
     """Read one file or folder."""
     context = info.context
     key = ids.parse_file(file_id)
@@ -174,9 +172,7 @@ async def collab_file(info: Info, file_id: FileId) -> views.DriveFileAnswerView:
         (file,) = await add_labels(access, [file])
     if "download_link" in requested:
         file = msgspec.structs.replace(file, download_link=_download_address(context, file))
-    return views.DriveFileAnswerView(
-        file=file, access_info=context.caller.access_info(Surface.COLLAB)
-    )
+    return types.DriveFileAnswer(file=file, access_info=context.caller.access_info(Surface.COLLAB))
 
 
 # Attribute of a link -> the attribute of the file that it shows.
@@ -192,9 +188,9 @@ _FILE_ATTRIBUTES: Mapping[str, str] = MappingProxyType(
 )
 
 
-@guarded(CollabOp.DOWNLOAD_FILE, returns=DriveFileLink)
+@guarded(CollabOp.DOWNLOAD_FILE)
 @translate_failures
-async def collab_file_link(info: Info, file_id: FileId) -> views.DriveFileLinkView:
+async def collab_file_link(info: Info, file_id: FileId) -> types.DriveFileLink:
     """
     Get a link to a file's page and a link to its bytes; the latter needs no credentials and is
     valid for an hour.
@@ -248,9 +244,9 @@ async def _require_unchanged(context: Context, access: AccessChecker, file: File
     access.require_allowed(facts)
 
 
-@guarded(CollabOp.GET_FILE_METADATA, returns=DrivePermissionList)
+@guarded(CollabOp.GET_FILE_METADATA)
 @translate_failures
-async def collab_file_permissions(info: Info, file_id: FileId) -> views.DrivePermissionListView:
+async def collab_file_permissions(info: Info, file_id: FileId) -> types.DrivePermissionList:
     """List the permissions of a file."""
     context = info.context
     key = ids.parse_file(file_id)
@@ -261,7 +257,7 @@ async def collab_file_permissions(info: Info, file_id: FileId) -> views.DrivePer
             _anonymize(permission) if permission.role == "owner" else permission
             for permission in permissions
         )
-    return views.DrivePermissionListView(
+    return types.DrivePermissionList(
         permissions=permissions, access_info=context.caller.access_info(Surface.COLLAB)
     )
 
@@ -371,8 +367,8 @@ def _require_indexed(access: AccessChecker, order: Order, *, by_index: bool) -> 
 
 def _link(
     file: File, *, url: str | None = None, expires_at: datetime | None = None
-) -> views.DriveFileLinkView:
-    return views.DriveFileLinkView(
+) -> types.DriveFileLink:
+    return types.DriveFileLink(
         web_view_link=file.web_view_link,
         download_url=url,
         file_name=file.name,

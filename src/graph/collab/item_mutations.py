@@ -17,8 +17,7 @@ from graph.collab.row_columns import (
     with_content_type,
 )
 from graph.collab.site_queries import SiteId
-from graph.collab.types import CollabListItem, CollabListItemDeletion
-from graph.collab.views import CollabListItemDeletionView
+from graph.collab.site_types import CollabListItemDeletion
 from graph.collab.visibility.access import NOTHING, AccessChecker, open_write_access
 from graph.collab.visibility.auto_rules import LIST_ITEM, create_with_rule
 from graph.collab.visibility.folder_checks import ROW_ATTRIBUTES, require_row_contents_allowed
@@ -39,7 +38,7 @@ FILE = frozenset({"file"})  # of a row: the file behind it
 Argument = strawberry.argument
 
 
-@guarded(CollabOp.WRITE_LIST_ITEM, returns=CollabListItem)
+@guarded(CollabOp.WRITE_LIST_ITEM)
 @translate_failures
 async def create_list_item(
     info: Info,
@@ -78,7 +77,7 @@ async def create_list_item(
     return await _complete_row(info, access, row, list_name=name)
 
 
-@guarded(CollabOp.WRITE_LIST_ITEM, returns=CollabListItem)
+@guarded(CollabOp.WRITE_LIST_ITEM)
 @translate_failures
 async def update_list_item(  # noqa: PLR0913 - the documented parameters, name by name
     info: Info,
@@ -115,11 +114,11 @@ async def update_list_item(  # noqa: PLR0913 - the documented parameters, name b
     return await _complete_row(info, access, row, list_name=name)
 
 
-@guarded(CollabOp.DELETE_LIST_ITEM, returns=CollabListItemDeletion)
+@guarded(CollabOp.DELETE_LIST_ITEM)
 @translate_failures
 async def delete_list_item(
     info: Info, site_id: SiteId, list_id: ListId, item_id: ItemId, *, if_match: IfMatch = None
-) -> CollabListItemDeletionView:
+) -> CollabListItemDeletion:
     """Move a list item to the recycle bin."""
     context = info.context
     key, tag = ids.parse_row(site_id, list_id, item_id), parse_if_match(if_match)
@@ -131,7 +130,7 @@ async def delete_list_item(
     etag = tag or target.row.etag
     previews.describe_row_deletion(key, target.row.etag, etag)
     await apply_change(context.content.delete_row(key, etag=etag))
-    return CollabListItemDeletionView()
+    return CollabListItemDeletion()
 
 
 def _requested_fields(info: Info) -> frozenset[str]:

@@ -12,8 +12,7 @@ from graph.collab.failures import auth_warnings, translate_failures
 from graph.collab.labels import add_row_labels
 from graph.collab.paging import clean_text, fill_page, make_token, read_token
 from graph.collab.site_queries import PageToken, SiteId
-from graph.collab.types import CollabListItem, CollabListItemPage
-from graph.collab.views import CollabListItemPageView
+from graph.collab.site_types import CollabListItemPage
 from graph.collab.visibility import column_masks
 from graph.collab.visibility.access import AccessChecker, open_access
 from graph.collab.visibility.lookup_columns import find_hidden_columns, require_visible_paths
@@ -39,7 +38,6 @@ _SEPARATE_CALLS = frozenset({"labels", "site_name", "list_name"})
 
 @guarded(
     CollabOp.READ_LIST_ITEM,
-    returns=CollabListItemPage,
     max_limit=MAX_LIMIT,
     revealing={"filter": (CollabField.FIELD_VALUES,), "orderBy": (CollabField.FIELD_VALUES,)},
 )
@@ -67,7 +65,7 @@ async def collab_list_items(  # noqa: PLR0913 - the documented parameters, name 
     ] = None,
     limit: Annotated[int | None, Argument(description="1 to 200; more is lowered to 200.")] = 50,
     page_token: PageToken = None,
-) -> CollabListItemPageView:
+) -> CollabListItemPage:
     """List the items of a list."""
     context = info.context
     key = ids.parse_list(site_id, list_id)
@@ -100,7 +98,7 @@ async def collab_list_items(  # noqa: PLR0913 - the documented parameters, name 
     name = site_list.display_name if access.visible_lists([site_list]) else None
     rows = await complete_rows(context, access, page.items, fields, list_name=name)
     token = make_token(context, "collabListItems", binding, page.next)
-    return CollabListItemPageView(
+    return CollabListItemPage(
         items=rows,
         next_page_token=token,
         has_more=token is not None,
@@ -109,7 +107,7 @@ async def collab_list_items(  # noqa: PLR0913 - the documented parameters, name 
     )
 
 
-@guarded(CollabOp.READ_LIST_ITEM, returns=CollabListItem)
+@guarded(CollabOp.READ_LIST_ITEM)
 @translate_failures
 async def collab_list_item(info: Info, site_id: SiteId, list_id: ListId, item_id: ItemId) -> Row:
     """Read one item of a list."""

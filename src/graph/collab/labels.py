@@ -9,7 +9,6 @@ import strawberry
 from graph.collab import ids
 from graph.collab.failures import translate_failures
 from graph.collab.types import ItemSensitivityLabel, SensitivityLabelList
-from graph.collab.views import ItemSensitivityLabelView, SensitivityLabelListView
 from graph.collab.visibility.access import AccessChecker, open_access
 from graph.collab.visibility.rule_facts import Labels
 from graph.context import Info
@@ -21,19 +20,19 @@ from providers.records.collab import UNKNOWN, File, FileLabel, FileLabels, Row
 T = TypeVar("T", File, Row)
 
 
-@guarded(CollabOp.READ_SENSITIVITY_LABELS, returns=SensitivityLabelList)
+@guarded(CollabOp.READ_SENSITIVITY_LABELS)
 @translate_failures
-async def sensitivity_labels(info: Info) -> SensitivityLabelListView:
+async def sensitivity_labels(info: Info) -> SensitivityLabelList:
     """List the sensitivity labels of the organization."""
     context = info.context
     context.caller.usable_connections(Surface.COLLAB)
     labels = await context.content.labels()
-    return SensitivityLabelListView(
+    return SensitivityLabelList(
         labels=labels.items, access_info=context.caller.access_info(Surface.COLLAB)
     )
 
 
-@guarded(CollabOp.READ_SENSITIVITY_LABELS, returns=ItemSensitivityLabel)
+@guarded(CollabOp.READ_SENSITIVITY_LABELS)
 @translate_failures
 async def file_sensitivity_label(
     info: Info,
@@ -43,7 +42,7 @@ async def file_sensitivity_label(
         bool | None,
         strawberry.argument(description="Accepted without effect: labels are never cached."),
     ] = False,
-) -> ItemSensitivityLabelView:
+) -> ItemSensitivityLabel:
     """Read the label of a file; every member is null when it has none."""
     del refresh
     context = info.context
@@ -51,14 +50,14 @@ async def file_sensitivity_label(
     access = open_access(context)
     file = (await access.read_file(key)).file
     if file.is_folder or context.caller.hides(CollabField.SENSITIVITY_LABEL):
-        return ItemSensitivityLabelView()
+        return ItemSensitivityLabel()
     labels = (await access.fact_loader.labels([file.key]))[file.key]
     if labels is UNKNOWN:
         raise Broken("The provider does not tell this file's label.")
     if not labels:
-        return ItemSensitivityLabelView()
+        return ItemSensitivityLabel()
     names = await _label_names(access, [labels])
-    return ItemSensitivityLabelView(
+    return ItemSensitivityLabel(
         label_id=labels[0].label_id,
         label_display_name=names.get(labels[0].label_id),
         assignment_method=labels[0].assignment_method,

@@ -10,7 +10,6 @@ from graph.collab.changes import apply_change
 from graph.collab.failures import translate_failures
 from graph.collab.file_queries import FileId
 from graph.collab.types import DriveOperationResult
-from graph.collab.views import DriveOperationResultView
 from graph.collab.visibility.access import open_write_access
 from graph.collab.visibility.folder_checks import require_contents_allowed
 from graph.context import Context, Info
@@ -25,7 +24,7 @@ from providers.records.collab import File, Permission
 Argument = strawberry.argument
 
 
-@guarded(CollabOp.SHARE_FILE, returns=DriveOperationResult)
+@guarded(CollabOp.SHARE_FILE)
 @translate_failures
 async def share_file(
     info: Info,
@@ -33,7 +32,7 @@ async def share_file(
     written: Annotated[
         inputs.ShareDriveFileInput, Argument(name="input", description="With whom.")
     ],
-) -> DriveOperationResultView:
+) -> DriveOperationResult:
     """Share a file or folder."""
     context = info.context
     key, share = ids.parse_file(file_id), _share(written)
@@ -43,10 +42,10 @@ async def share_file(
     context.refuse_uncertain_retry()  # the provider would notify the recipients again
     previews.describe_share(file, share)
     permission_id = await apply_change(context.content.share(key, share), refusable=True)
-    return DriveOperationResultView(file_id=file.id, permission_id=permission_id, role=share.role)
+    return DriveOperationResult(file_id=file.id, permission_id=permission_id, role=share.role)
 
 
-@guarded(CollabOp.UPDATE_PERMISSIONS, returns=DriveOperationResult)
+@guarded(CollabOp.UPDATE_PERMISSIONS)
 @translate_failures
 async def update_file_permission(
     info: Info,
@@ -55,7 +54,7 @@ async def update_file_permission(
     written: Annotated[
         inputs.UpdateFilePermissionInput, Argument(name="input", description="The new role.")
     ],
-) -> DriveOperationResultView:
+) -> DriveOperationResult:
     """Change a permission; that of the owner cannot be changed."""
     context = info.context
     key, permission = ids.parse_file(file_id), ids.parse_permission(permission_id)
@@ -67,16 +66,16 @@ async def update_file_permission(
     previews.describe_permission(context, file, permission, changed, role=role)
     change = context.content.update_permission(key, permission, role)
     await apply_change(change, refusable=True)
-    return DriveOperationResultView(file_id=file.id, permission_id=permission, role=role)
+    return DriveOperationResult(file_id=file.id, permission_id=permission, role=role)
 
 
-@guarded(CollabOp.UPDATE_PERMISSIONS, returns=DriveOperationResult)
+@guarded(CollabOp.UPDATE_PERMISSIONS)
 @translate_failures
 async def delete_file_permission(
     info: Info,
     file_id: FileId,
     permission_id: Annotated[str, Argument(description="The permission's id.")],
-) -> DriveOperationResultView:
+) -> DriveOperationResult:
     """Remove a permission; that of the owner cannot be removed."""
     context = info.context
     key, permission = ids.parse_file(file_id), ids.parse_permission(permission_id)
@@ -84,7 +83,7 @@ async def delete_file_permission(
     removed = await _require_changeable(context, key, permission)
     previews.describe_permission(context, file, permission, removed, role=None)
     await apply_change(context.content.delete_permission(key, permission), refusable=True)
-    return DriveOperationResultView(file_id=file.id)
+    return DriveOperationResult(file_id=file.id)
 
 
 async def _read_with_contents(context: Context, key: ItemKey) -> File:

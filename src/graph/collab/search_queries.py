@@ -8,8 +8,7 @@ from graph.collab import ids
 from graph.collab.failures import auth_warnings, translate_failures
 from graph.collab.search_hits import find_all, find_visible
 from graph.collab.search_selectors import require_unmasked_selectors
-from graph.collab.types import CollabSearchPage
-from graph.collab.views import CollabSearchHitView, CollabSearchPageView
+from graph.collab.types import CollabSearchHit, CollabSearchPage
 from graph.collab.visibility.access import AccessChecker, open_access
 from graph.context import Info
 from graph.masking.guards import guarded
@@ -27,7 +26,7 @@ ENTITY_TYPES = ("driveItem", "listItem", "list", "site")
 Argument = strawberry.argument
 
 
-@guarded(CollabOp.SEARCH_CONTENT, returns=CollabSearchPage, max_limit=MAX_LIMIT)
+@guarded(CollabOp.SEARCH_CONTENT, max_limit=MAX_LIMIT)
 @translate_failures
 async def collab_search(  # noqa: PLR0913 - the documented parameters, name by name
     info: Info,
@@ -52,7 +51,7 @@ async def collab_search(  # noqa: PLR0913 - the documented parameters, name by n
         int | None, Argument(name="from", description="The index of the first hit, 0 to 10000.")
     ] = 0,
     limit: Annotated[int | None, Argument(description="1 to 100; more is lowered to 100.")] = 25,
-) -> CollabSearchPageView:
+) -> CollabSearchPage:
     """Search files, list items, lists and sites; `total` may count hits that are not shown."""
     context = info.context
     site = ids.parse_site(site_id) if site_id else None
@@ -71,7 +70,7 @@ async def collab_search(  # noqa: PLR0913 - the documented parameters, name by n
         results = await access.read_in_site(site, lambda: find(access, query))
     else:
         results = await find(access, query)
-    return CollabSearchPageView(
+    return CollabSearchPage(
         hits=tuple(_view(hit, context.caller, access) for hit in results.hits),
         from_=query.start,
         total=results.total,
@@ -81,8 +80,8 @@ async def collab_search(  # noqa: PLR0913 - the documented parameters, name by n
     )
 
 
-def _view(hit: SearchHit, caller: Caller, access: AccessChecker) -> CollabSearchHitView:
-    return CollabSearchHitView(
+def _view(hit: SearchHit, caller: Caller, access: AccessChecker) -> CollabSearchHit:
+    return CollabSearchHit(
         entity_type=hit.entity_type,
         id=hit.id,
         title=hit.title,

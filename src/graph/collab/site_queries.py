@@ -8,10 +8,10 @@ import msgspec
 import strawberry
 from msgspec.structs import replace
 
-from graph.collab import ids, types
+from graph.collab import ids
 from graph.collab.failures import auth_warnings, translate_failures
 from graph.collab.paging import SortKey, clean_text, cut_page, fill_page, make_token, read_token
-from graph.collab.views import CollabDrivePageView, CollabListPageView, CollabSitePageView
+from graph.collab.site_types import CollabDrivePage, CollabListPage, CollabSitePage
 from graph.collab.visibility.access import AccessChecker, open_access
 from graph.collab.visibility.parent_visibility import site_name
 from graph.context import Context, Info
@@ -46,9 +46,7 @@ class SitePosition(NamedTuple):
 _REVEALING: Mapping[str, tuple[CollabField, ...]] = MappingProxyType({"q": (CollabField.NAME,)})
 
 
-@guarded(
-    CollabOp.READ_SITES, returns=types.CollabSitePage, max_limit=MAX_SITES, revealing=_REVEALING
-)
+@guarded(CollabOp.READ_SITES, max_limit=MAX_SITES, revealing=_REVEALING)
 @translate_failures
 async def collab_sites(
     info: Info,
@@ -59,7 +57,7 @@ async def collab_sites(
     ] = None,
     limit: Annotated[int | None, Argument(description="1 to 100; more is lowered to 100.")] = 25,
     page_token: PageToken = None,
-) -> CollabSitePageView:
+) -> CollabSitePage:
     """List the sites that the token can see, by display name."""
     context = info.context
     search_text = clean_text(q)
@@ -85,7 +83,7 @@ async def collab_sites(
         access.visible_sites(matching), _sort_key(context), limit=size, after=after and after.key
     )
     following = None if next_key is None else SitePosition(key=next_key)
-    return CollabSitePageView(
+    return CollabSitePage(
         sites=sites,
         next_page_token=make_token(context, "collabSites", binding, following),
         has_more=next_key is not None,
@@ -101,7 +99,7 @@ async def _unsorted_page(
     cursor: str | None,
     *,
     limit: int,
-) -> CollabSitePageView:
+) -> CollabSitePage:
     """Return a page of the sites of a large tenant, in the provider's order."""
     matches = _site_filter(search_text, context)
 
@@ -123,7 +121,7 @@ async def _unsorted_page(
     page = await fill_page(read_page, check_visible, limit=limit, cursor=cursor)
     following = None if page.next is None else SitePosition(cursor=page.next)
     token = make_token(context, "collabSites", {"q": search_text}, following)
-    return CollabSitePageView(
+    return CollabSitePage(
         sites=tuple({site.site: site for site in page.items}.values()),
         next_page_token=token,
         has_more=token is not None,
@@ -132,7 +130,7 @@ async def _unsorted_page(
     )
 
 
-@guarded(CollabOp.READ_SITES, returns=types.CollabSite)
+@guarded(CollabOp.READ_SITES)
 @translate_failures
 async def collab_site(info: Info, site_id: SiteId) -> Site:
     """Read one site."""
@@ -141,7 +139,7 @@ async def collab_site(info: Info, site_id: SiteId) -> Site:
     return await open_access(context).read_site(site)
 
 
-@guarded(CollabOp.LIST_FILES, returns=types.CollabDrivePage, max_limit=MAX_LISTS)
+@guarded(CollabOp.LIST_FILES, max_limit=MAX_LISTS)
 @translate_failures
 async def collab_drives(
     info: Info,
@@ -149,7 +147,7 @@ async def collab_drives(
     *,
     limit: Annotated[int | None, Argument(description="1 to 200; more is lowered to 200.")] = 50,
     page_token: PageToken = None,
-) -> CollabDrivePageView:
+) -> CollabDrivePage:
     """List the document libraries of a site, by name."""
     context = info.context
     site = ids.parse_site(site_id)
@@ -161,7 +159,7 @@ async def collab_drives(
     drives, next_key = cut_page(
         access.listable_drives(all_drives), _sort_key(context), limit=size, after=after
     )
-    return CollabDrivePageView(
+    return CollabDrivePage(
         drives=drives,
         next_page_token=make_token(context, "collabDrives", binding, next_key),
         has_more=next_key is not None,
@@ -169,7 +167,7 @@ async def collab_drives(
     )
 
 
-@guarded(CollabOp.LIST_FILES, returns=types.CollabDrive)
+@guarded(CollabOp.LIST_FILES)
 @translate_failures
 async def collab_drive(
     info: Info, drive_id: Annotated[str, Argument(description="The library's id.")]
@@ -178,7 +176,7 @@ async def collab_drive(
     return await open_access(info.context).read_drive(ids.parse_drive(drive_id))
 
 
-@guarded(CollabOp.READ_LISTS, returns=types.CollabListPage, max_limit=MAX_LISTS)
+@guarded(CollabOp.READ_LISTS, max_limit=MAX_LISTS)
 @translate_failures
 async def collab_lists(
     info: Info,
@@ -189,7 +187,7 @@ async def collab_lists(
     ] = False,
     limit: Annotated[int | None, Argument(description="1 to 200; more is lowered to 200.")] = 50,
     page_token: PageToken = None,
-) -> CollabListPageView:
+) -> CollabListPage:
     """List the lists of a site, by display name, without their columns."""
     context = info.context
     site, hidden = ids.parse_site(site_id), bool(include_hidden)
@@ -208,7 +206,7 @@ async def collab_lists(
         lists = tuple(
             msgspec.structs.replace(site_list, site_name=name, columns=None) for site_list in lists
         )
-    return CollabListPageView(
+    return CollabListPage(
         lists=lists,
         next_page_token=make_token(context, "collabLists", binding, next_key),
         has_more=next_key is not None,
@@ -216,7 +214,7 @@ async def collab_lists(
     )
 
 
-@guarded(CollabOp.READ_LISTS, returns=types.CollabList)
+@guarded(CollabOp.READ_LISTS)
 @translate_failures
 async def collab_list(
     info: Info, site_id: SiteId, list_id: Annotated[str, Argument(description="The list's id.")]

@@ -1,26 +1,38 @@
-"""Object types of the schema for files, sites, lists and search: docs/spec/collab.md#objects."""
+"""Output types of files, labels, permissions and search: docs/spec/collab.md#objects."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
+from typing import Annotated
 
 import strawberry
 
-from graph.context import Info
+from graph.output_types import (
+    INTERNAL,
+    AccessInfo,
+    ErrorText,
+    NextPageToken,
+    masked,
+    output,
+    output_of,
+    visible,
+)
 from graph.scalars import JSON, Long
-from policy.vocabulary import Surface
+from policy.vocabulary import CollabField, Surface
+from providers import collab_ids
 from providers.catalogue.tables import KINDS
+from providers.records import collab as records
+from providers.records.base import Record
 
-_ACCESS_INFO = "The active restrictions of the access token in words; null when there are none."
-_WARNINGS = "One sentence per account or part that could not be read; null when all were."
-_NEXT = "Pass it as `pageToken` to get the next page; null on the last one."
-_MORE = "Whether there is another page; a page may be short or empty before the last one."
-_ERROR_CODE = "Null on success."
-_ERROR_MESSAGE = "Null on success."
-
-
-def access_info(info: Info) -> str | None:
-    """Describe the token's restrictions on the collab surface."""
-    return info.context.caller.access_info(Surface.COLLAB)
+Warnings = Annotated[
+    tuple[str, ...] | None,
+    visible("One sentence per account or part that could not be read; null when all were."),
+]
+HasMore = Annotated[
+    bool,
+    visible("Whether there is another page; a page may be short or empty before the last one."),
+]
+Success = Annotated[bool, visible("True on success.")]
 
 
 @strawberry.enum(graphql_name_from="value", description="The product that holds the content.")
@@ -36,310 +48,238 @@ class CollabEntityType(StrEnum):
     SITE = "site"
 
 
-@strawberry.type(description="A person who owns a file or with whom it is shared.")
+@output_of(records.DriveUser)
 class DriveUser:
-    email: str = strawberry.field(description="The e-mail address; empty when none is known.")
-    display_name: str | None = strawberry.field(description="The display name.")
-    role: str | None = strawberry.field(description="`owner`, `writer`, `reader` or `commenter`.")
+    """A person who owns a file or with whom it is shared."""
+
+    email = visible("The e-mail address; empty when none is known.")
+    display_name = visible("The display name.")
+    role = visible("`owner`, `writer`, `reader` or `commenter`.")
 
 
-@strawberry.type(description="The sensitivity label on a file.")
+@output_of(records.FileLabels)
 class FileLabels:
-    sensitivity_label_id: str = strawberry.field(description="The label's GUID.")
-    sensitivity_label_name: str | None = strawberry.field(description="The label's name.")
+    """The sensitivity label on a file."""
+
+    sensitivity_label_id = visible("The label's GUID.")
+    sensitivity_label_name = visible("The label's name.")
 
 
-@strawberry.type(description="A file or folder.")
+@output_of(records.File)
 class DriveFile:
-    id: str = strawberry.field(description="`collab:drive:{driveId}:item:{itemId}`.")
-    name: str | None = strawberry.field(description="The name.")
-    mime_type: str | None = strawberry.field(description="The MIME type; null for folders.")
-    size: Long | None = strawberry.field(description="Size in bytes.")
-    created_time: datetime | None = strawberry.field(description="The time of creation.")
-    modified_time: datetime | None = strawberry.field(description="The time of the last change.")
-    owners: list[DriveUser] | None = strawberry.field(description="The owners.")
-    shared_with: list[DriveUser] | None = strawberry.field(
-        description="The people it is shared with; null in lists."
+    """A file or folder."""
+
+    id = visible("`collab:drive:{driveId}:item:{itemId}`.")
+    name = masked(CollabField.NAME, "The name.")
+    mime_type = masked(CollabField.MIME_TYPE, "The MIME type; null for folders.")
+    size = masked(CollabField.SIZE, "Size in bytes.", graphql_type=Long | None)
+    created_time = masked(CollabField.CREATED_TIME, "The time of creation.")
+    modified_time = masked(CollabField.MODIFIED_TIME, "The time of the last change.")
+    owners = masked(CollabField.OWNERS, "The owners.")
+    shared_with = masked(CollabField.SHARED_WITH, "The people it is shared with; null in lists.")
+    description = masked(CollabField.DESCRIPTION, "The description.")
+    web_view_link = masked(CollabField.WEB_VIEW_LINK, "The address of its page in a browser.")
+    download_link = masked(
+        CollabField.DOWNLOAD_LINK,
+        "The address of the download call, for tokens that may download; null in listings.",
     )
-    description: str | None = strawberry.field(description="The description.")
-    web_view_link: str | None = strawberry.field(
-        description="The address of its page in a browser."
+    parent_folder_id = masked(CollabField.PARENT_FOLDER, "The id of the parent folder.")
+    parent_folder_name = masked(
+        CollabField.PARENT_FOLDER, "The name of the parent folder; at the top, that of the library."
     )
-    download_link: str | None = strawberry.field(
-        description=(
-            "The address of the download call, for tokens that may download; null in listings."
-        )
-    )
-    parent_folder_id: str | None = strawberry.field(description="The id of the parent folder.")
-    parent_folder_name: str | None = strawberry.field(
-        description="The name of the parent folder; at the top, that of the library."
-    )
-    labels: FileLabels | None = strawberry.field(
-        description="Its sensitivity label; null without one."
-    )
-    is_folder: bool = strawberry.field(description="Whether it is a folder.")
-    provider: CollabProvider = strawberry.field(description="Always `COLLAB`.")
+    labels = masked(CollabField.SENSITIVITY_LABEL, "Its sensitivity label; null without one.")
+    is_folder = visible("Whether it is a folder.")
+    provider = visible("Always `COLLAB`.", graphql_type=CollabProvider)
 
 
-@strawberry.type(description="A page of files and folders.")
-class DriveFilePage:
-    files: list[DriveFile] = strawberry.field(description="The files, in order.")
-    next_page_token: str | None = strawberry.field(description=_NEXT)
-    has_more: bool = strawberry.field(description=_MORE)
-    access_info: str | None = strawberry.field(description=_ACCESS_INFO)
-    auth_warnings: list[str] | None = strawberry.field(description=_WARNINGS)
+@output
+class DriveFilePage(Record, frozen=True, kw_only=True):
+    """A page of files and folders."""
+
+    files: Annotated[tuple[records.File, ...], visible("The files, in order.")]
+    next_page_token: NextPageToken
+    has_more: HasMore
+    access_info: AccessInfo
+    auth_warnings: Warnings
 
 
-@strawberry.type(description="A file or folder.")
-class DriveFileAnswer:
-    file: DriveFile = strawberry.field(description="The file.")
-    access_info: str | None = strawberry.field(description=_ACCESS_INFO)
+@output
+class DriveFileAnswer(Record, frozen=True, kw_only=True):
+    """A file or folder."""
+
+    file: Annotated[records.File, visible("The file.")]
+    access_info: AccessInfo
 
 
-@strawberry.type(
-    description="Links to a file; the link to its bytes works for about an hour, for anyone."
-)
-class DriveFileLink:
-    success: bool = strawberry.field(description="True on success.")
-    web_view_link: str | None = strawberry.field(
-        description="The address of its page in a browser."
-    )
-    download_url: str | None = strawberry.field(description="A link that needs no credentials.")
-    export_links: JSON | None = strawberry.field(description="Always null.")
-    file_name: str | None = strawberry.field(description="The file's name.")
-    mime_type: str | None = strawberry.field(description="The file's MIME type.")
-    size: Long | None = strawberry.field(description="Size in bytes.")
-    is_google_workspace_file: bool = strawberry.field(description="False in every response.")
-    expires_at: datetime | None = strawberry.field(
-        description="The time at which the link expires."
-    )
-    error_message: str | None = strawberry.field(description=_ERROR_MESSAGE)
-    error_code: str | None = strawberry.field(description=_ERROR_CODE)
+@output
+class DriveFileLink(Record, frozen=True, kw_only=True):
+    """Links to a file; the link to its bytes works for about an hour, for anyone."""
+
+    success: Success = True
+    web_view_link: Annotated[
+        str | None, masked(CollabField.WEB_VIEW_LINK, "The address of its page in a browser.")
+    ] = None
+    download_url: Annotated[
+        str | None, masked(CollabField.DOWNLOAD_LINK, "A link that needs no credentials.")
+    ] = None
+    export_links: Annotated[
+        Mapping[str, str] | None, visible("Always null.", graphql_type=JSON | None)
+    ] = None
+    file_name: Annotated[str | None, masked(CollabField.NAME, "The file's name.")] = None
+    mime_type: Annotated[str | None, masked(CollabField.MIME_TYPE, "The file's MIME type.")] = None
+    size: Annotated[
+        int | None, masked(CollabField.SIZE, "Size in bytes.", graphql_type=Long | None)
+    ] = None
+    is_google_workspace_file: Annotated[bool, visible("False in every response.")] = False
+    expires_at: Annotated[
+        datetime | None, masked(CollabField.DOWNLOAD_LINK, "The time at which the link expires.")
+    ] = None
+    error_message: ErrorText = None
+    error_code: ErrorText = None
 
 
-@strawberry.type(description="The permissions of a file.")
+@output_of(records.Permission)
 class DrivePermission:
-    id: str = strawberry.field(description="The provider's id of the permission.")
-    type: str = strawberry.field(description="`user`, `group`, `domain` or `anyone`.")
-    role: str = strawberry.field(description="`owner`, `writer`, `reader` or `commenter`.")
-    email_address: str | None = strawberry.field(description="For a user or group.")
-    domain: str | None = strawberry.field(description="For a domain.")
-    display_name: str | None = strawberry.field(description="The display name.")
+    """The permissions of a file."""
+
+    id = visible("The provider's id of the permission.")
+    type = visible("`user`, `group`, `domain` or `anyone`.")
+    role = visible("`owner`, `writer`, `reader` or `commenter`.")
+    email_address = masked(CollabField.SHARED_WITH, "For a user or group.")
+    domain = masked(CollabField.SHARED_WITH, "For a domain.")
+    display_name = masked(CollabField.SHARED_WITH, "The display name.")
 
 
-@strawberry.type(description="The permissions of a file.")
-class DrivePermissionList:
-    permissions: list[DrivePermission] = strawberry.field(description="In the provider's order.")
-    access_info: str | None = strawberry.field(description=_ACCESS_INFO)
+@output
+class DrivePermissionList(Record, frozen=True, kw_only=True):
+    """The permissions of a file."""
+
+    permissions: Annotated[tuple[records.Permission, ...], visible("In the provider's order.")]
+    access_info: AccessInfo
 
 
-@strawberry.type(description="The result of a change.")
-class DriveOperationResult:
-    success: bool = strawberry.field(description="True on success.")
-    file_id: str | None = strawberry.field(description="The id of the created or changed object.")
-    permission_id: str | None = strawberry.field(description="The id of the created permission.")
-    role: str | None = strawberry.field(description="The role that a permission gives.")
-    error_message: str | None = strawberry.field(description=_ERROR_MESSAGE)
-    error_code: str | None = strawberry.field(description=_ERROR_CODE)
+@output
+class DriveOperationResult(Record, frozen=True, kw_only=True):
+    """The result of a change."""
+
+    success: Success = True
+    file_id: Annotated[str | None, visible("The id of the created or changed object.")] = None
+    permission_id: Annotated[str | None, visible("The id of the created permission.")] = None
+    role: Annotated[str | None, visible("The role that a permission gives.")] = None
+    error_message: ErrorText = None
+    error_code: ErrorText = None
 
 
-@strawberry.type(description="A document library.")
-class CollabDrive:
-    id: str = strawberry.field(description="`collab:drive:{driveId}`.")
-    name: str | None = strawberry.field(description="The name.")
-    description: str | None = strawberry.field(description="The description.")
-    web_url: str | None = strawberry.field(description="The address of its page in a browser.")
-    root_folder_id: str = strawberry.field(
-        description="The value of `folderId` for the top of the library."
-    )
-
-
-@strawberry.type(description="A page of document libraries.")
-class CollabDrivePage:
-    drives: list[CollabDrive] = strawberry.field(description="Ordered by name, then id.")
-    next_page_token: str | None = strawberry.field(description=_NEXT)
-    has_more: bool = strawberry.field(description=_MORE)
-    access_info: str | None = strawberry.field(description=_ACCESS_INFO)
-
-
-@strawberry.type(description="A site.")
-class CollabSite:
-    id: str = strawberry.field(description="`collab:site:{hostname},{siteGuid},{webGuid}`.")
-    display_name: str | None = strawberry.field(description="The name that people see.")
-    name: str | None = strawberry.field(description="The name in its address.")
-    description: str | None = strawberry.field(description="The description.")
-    web_url: str | None = strawberry.field(description="The address of its page in a browser.")
-    created_date_time: datetime | None = strawberry.field(description="The time of creation.")
-    last_modified_date_time: datetime | None = strawberry.field(
-        description="The time of the last change."
-    )
-    is_personal_site: bool = strawberry.field(description="Whether it is a personal site.")
-    access_info: str | None = strawberry.field(resolver=access_info, description=_ACCESS_INFO)
-
-
-@strawberry.type(description="A page of sites.")
-class CollabSitePage:
-    sites: list[CollabSite] = strawberry.field(description="Ordered by display name, then id.")
-    next_page_token: str | None = strawberry.field(description=_NEXT)
-    has_more: bool = strawberry.field(description=_MORE)
-    access_info: str | None = strawberry.field(description=_ACCESS_INFO)
-    auth_warnings: list[str] | None = strawberry.field(description=_WARNINGS)
-
-
-@strawberry.type(description="A column of a list.")
-class CollabColumn:
-    name: str | None = strawberry.field(description="The name that filters and `fields` take.")
-    display_name: str | None = strawberry.field(description="The name that people see.")
-    column_type: str | None = strawberry.field(
-        description=(
-            "`text`, `note`, `number`, `currency`, `boolean`, `dateTime`, `choice`, `multiChoice`, "
-            "`lookup`, `person`, `hyperlink`, `calculated`, `geolocation`, `term`, `thumbnail`, "
-            "`contentType` or `unknown`; more may come."
-        )
-    )
-    hidden: bool = strawberry.field(description="Whether the list is hidden.")
-    read_only: bool = strawberry.field(description="Whether the column is read-only.")
-    required: bool = strawberry.field(description="Whether every item has a value.")
-    indexed: bool = strawberry.field(description="Whether filters on it are fast.")
-
-
-@strawberry.type(description="A list.")
-class CollabList:
-    id: str = strawberry.field(description="`collab:site:{siteId}:list:{listGuid}`.")
-    display_name: str | None = strawberry.field(description="The name that people see.")
-    name: str | None = strawberry.field(description="The name in its address.")
-    description: str | None = strawberry.field(description="The description.")
-    web_url: str | None = strawberry.field(description="The address of its page in a browser.")
-    template: str | None = strawberry.field(
-        description=(
-            "`documentLibrary`, `genericList`, `tasks`, `events`, `contacts`, `announcements`, "
-            "`links`, `issueTracking`, `survey`, `discussionBoard`, `pictureLibrary`, "
-            "`webPageLibrary` or `other`; more may come."
-        )
-    )
-    hidden: bool = strawberry.field(description="Whether the list is hidden.")
-    created_date_time: datetime | None = strawberry.field(description="The time of creation.")
-    last_modified_date_time: datetime | None = strawberry.field(
-        description="The time of the last change."
-    )
-    columns: list[CollabColumn] | None = strawberry.field(description="Null in listings.")
-    site_name: str | None = strawberry.field(description="The display name of its site.")
-    access_info: str | None = strawberry.field(resolver=access_info, description=_ACCESS_INFO)
-
-
-@strawberry.type(description="A page of lists.")
-class CollabListPage:
-    lists: list[CollabList] = strawberry.field(description="Ordered by display name, then id.")
-    next_page_token: str | None = strawberry.field(description=_NEXT)
-    has_more: bool = strawberry.field(description=_MORE)
-    access_info: str | None = strawberry.field(description=_ACCESS_INFO)
-
-
-@strawberry.type(description="An item of a list.")
-class CollabListItem:
-    id: str = strawberry.field(description="`collab:site:…:list:{listGuid}:item:{itemId}`.")
-    name: str | None = strawberry.field(description="Its title, or its file's name.")
-    web_url: str | None = strawberry.field(description="The address of its page in a browser.")
-    content_type: str | None = strawberry.field(description="The name of its content type.")
-    created_date_time: datetime | None = strawberry.field(description="The time of creation.")
-    last_modified_date_time: datetime | None = strawberry.field(
-        description="The time of the last change."
-    )
-    fields: JSON | None = strawberry.field(
-        description=(
-            "Its values, by API names of columns. A look-up is null where the token's rules might "
-            "hide an item of the list that it looks into."
-        )
-    )
-    created_by: str | None = strawberry.field(description="The name of the person who created it.")
-    last_modified_by: str | None = strawberry.field(
-        description="The name of the person who changed it last."
-    )
-    site_name: str | None = strawberry.field(description="The display name of its site.")
-    list_name: str | None = strawberry.field(description="The display name of its list.")
-    labels: FileLabels | None = strawberry.field(
-        description="The sensitivity label of its file; null without one."
-    )
-    access_info: str | None = strawberry.field(resolver=access_info, description=_ACCESS_INFO)
-
-
-@strawberry.type(description="A page of list items.")
-class CollabListItemPage:
-    items: list[CollabListItem] = strawberry.field(description="The items, in order.")
-    next_page_token: str | None = strawberry.field(description=_NEXT)
-    has_more: bool = strawberry.field(description=_MORE)
-    access_info: str | None = strawberry.field(description=_ACCESS_INFO)
-    auth_warnings: list[str] | None = strawberry.field(description=_WARNINGS)
-
-
-@strawberry.type(description="The result of deleting a list item.")
-class CollabListItemDeletion:
-    success: bool = strawberry.field(description="True on success.")
-
-
-@strawberry.type(description="A sensitivity label of the catalogue.")
+@output_of(records.SensitivityLabel)
 class SensitivityLabel:
-    id: str = strawberry.field(description="A GUID, without a prefix.")
-    display_name: str | None = strawberry.field(description="The name that people see.")
-    description: str | None = strawberry.field(description="The description.")
-    color: str | None = strawberry.field(description="A colour's name, or `#RRGGBB`.")
-    sensitivity: int = strawberry.field(description="Higher is more sensitive.")
-    tool_tip: str | None = strawberry.field(description="The tooltip.")
-    is_active: bool = strawberry.field(description="Whether it is in use.")
-    is_appliable: bool = strawberry.field(description="Whether it can be applied to files.")
+    """A sensitivity label of the catalogue."""
+
+    id = visible("A GUID, without a prefix.")
+    display_name = visible("The name that people see.")
+    description = visible("The description.")
+    color = visible("A colour's name, or `#RRGGBB`.")
+    sensitivity = visible("Higher is more sensitive.")
+    tool_tip = visible("The tooltip.")
+    is_active = visible("Whether it is in use.")
+    is_appliable = visible("Whether it can be applied to files.")
 
 
-@strawberry.type(description="The sensitivity labels of the catalogue.")
-class SensitivityLabelList:
-    labels: list[SensitivityLabel] = strawberry.field(
-        description="Ordered by sensitivity, lowest first."
+@output
+class SensitivityLabelList(Record, frozen=True, kw_only=True):
+    """The sensitivity labels of the catalogue."""
+
+    labels: Annotated[
+        tuple[records.SensitivityLabel, ...], visible("Ordered by sensitivity, lowest first.")
+    ]
+    access_info: AccessInfo
+
+
+@output
+class ItemSensitivityLabel(Record, frozen=True, kw_only=True):
+    """The sensitivity label of a file; its members are null without one."""
+
+    success: Success = True
+    label_id: Annotated[str | None, masked(CollabField.SENSITIVITY_LABEL, "The label's GUID.")] = (
+        None
     )
-    access_info: str | None = strawberry.field(description=_ACCESS_INFO)
+    label_display_name: Annotated[
+        str | None, masked(CollabField.SENSITIVITY_LABEL, "The label's name.")
+    ] = None
+    assignment_method: Annotated[
+        str | None, masked(CollabField.SENSITIVITY_LABEL, "`standard`, `privileged` or `auto`.")
+    ] = None
+    assigned_date_time: Annotated[
+        datetime | None,
+        masked(CollabField.SENSITIVITY_LABEL, "The time at which the label was assigned."),
+    ] = None
+    error_message: ErrorText = None
 
 
-@strawberry.type(description="The sensitivity label of a file; its members are null without one.")
-class ItemSensitivityLabel:
-    success: bool = strawberry.field(description="True on success.")
-    label_id: str | None = strawberry.field(description="The label's GUID.")
-    label_display_name: str | None = strawberry.field(description="The label's name.")
-    assignment_method: str | None = strawberry.field(
-        description="`standard`, `privileged` or `auto`."
-    )
-    assigned_date_time: datetime | None = strawberry.field(
-        description="The time at which the label was assigned."
-    )
-    error_message: str | None = strawberry.field(description=_ERROR_MESSAGE)
+@output
+class CollabSearchHit(Record, frozen=True, kw_only=True):
+    """A search hit."""
 
-
-@strawberry.type(description="A search hit.")
-class CollabSearchHit:
-    entity_type: CollabEntityType = strawberry.field(description="The type of the hit.")
-    id: str = strawberry.field(description="The id, with the prefix of its kind.")
-    title: str | None = strawberry.field(description="The name or title.")
-    summary: str | None = strawberry.field(
-        description=(
+    entity_type: Annotated[str, visible("The type of the hit.", graphql_type=CollabEntityType)]
+    id: Annotated[str, visible("The id, with the prefix of its kind.")]
+    title: Annotated[str | None, masked(CollabField.NAME, "The name or title.")]
+    summary: Annotated[
+        str | None,
+        visible(
             "Where the words stand, as plain text; null for a list item where rules may hide "
             "anything."
-        )
-    )
-    web_url: str | None = strawberry.field(description="The address of its page in a browser.")
-    last_modified_date_time: datetime | None = strawberry.field(
-        description="The time of the last change."
-    )
+        ),
+    ]
+    web_url: Annotated[
+        str | None, masked(CollabField.WEB_VIEW_LINK, "The address of its page in a browser.")
+    ]
+    last_modified_date_time: Annotated[
+        datetime | None, masked(CollabField.MODIFIED_TIME, "The time of the last change.")
+    ]
+    target: Annotated[records.SearchHit, INTERNAL]
+
+    @property
+    def file_id(self) -> str | None:
+        return None if self.target.file is None else self.target.file.id
+
+    @property
+    def row_id(self) -> str | None:
+        return None if self.target.row is None else self.target.row.id
+
+    @property
+    def row_site_id(self) -> str | None:
+        return None if self.target.row is None else self.target.row.site_id
+
+    @property
+    def row_list_id(self) -> str | None:
+        return None if self.target.row is None else self.target.row.list_id
+
+    @property
+    def list_id(self) -> str | None:
+        return None if self.target.list is None else self.target.list.id
+
+    @property
+    def site_id(self) -> str | None:
+        """The id of the site that was hit, or of the site of a list that was hit."""
+        hit = self.target.site or self.target.list
+        return None if hit is None else collab_ids.join_site(hit.site)
 
 
-@strawberry.type(description="A page of search hits.")
-class CollabSearchPage:
-    hits: list[CollabSearchHit] = strawberry.field(
-        description="The hits that the token may see, best first; possibly fewer than `limit`."
-    )
-    from_: int = strawberry.field(name="from", description="The index of the first hit.")
-    total: int = strawberry.field(
-        description=(
-            "How many there are in all, seen or not; with `collabSearchTotals: visible`, how many "
-            "visible ones there are up to the end of this page."
-        )
-    )
-    more_results_available: bool = strawberry.field(description="Whether there is another page.")
-    access_info: str | None = strawberry.field(description=_ACCESS_INFO)
-    auth_warnings: list[str] | None = strawberry.field(description=_WARNINGS)
+@output
+class CollabSearchPage(Record, frozen=True, kw_only=True):
+    """A page of search hits."""
+
+    hits: Annotated[
+        tuple[CollabSearchHit, ...],
+        visible("The hits that the token may see, best first; possibly fewer than `limit`."),
+    ]
+    from_: Annotated[int, visible("The index of the first hit.")]
+    total: Annotated[
+        int,
+        visible(
+            "How many there are in all, seen or not; with `collabSearchTotals: visible`, how "
+            "many visible ones there are up to the end of this page."
+        ),
+    ]
+    more_results_available: Annotated[bool, visible("Whether there is another page.")]
+    access_info: AccessInfo
+    auth_warnings: Warnings

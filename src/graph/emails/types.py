@@ -12,7 +12,9 @@ from graph.output_types import (
     ACCESS_INFO,
     AccessInfo,
     ErrorText,
+    HasMore,
     NextPageToken,
+    Success,
     masked,
     output,
     output_of,
@@ -41,7 +43,6 @@ async def email_text(
     return await text_of(info.context, root, quoted=quoted)
 
 
-HasMore = Annotated[bool, visible("Whether there is another page.")]
 Warnings = Annotated[
     tuple[str, ...] | None,
     visible("One sentence per mailbox that could not be read, or not whole; else null."),
@@ -175,7 +176,7 @@ class ThreadPage(Record, frozen=True, kw_only=True):
 class EmailActionResult(Record, frozen=True, kw_only=True):
     """The result of a send, reply, forward, change or deletion."""
 
-    success: Annotated[bool, visible("Whether the operation was carried out.")] = True
+    success: Success = True
     email_id: Annotated[
         str | None, visible("The message's id; null for messages that provider B has sent.")
     ] = None

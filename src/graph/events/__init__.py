@@ -4,5 +4,4 @@ The calendar surface of the schema.
     queries  root queries
     filters  arguments -> checked filters and ranges
     types    output types
-    views    records in the shape of the output types
 """

@@ -8,8 +8,7 @@ from typing import Annotated, TypeVar
 import strawberry
 
 from graph.context import Context, Info
-from graph.events import filters, views
-from graph.events.types import Calendar, CalendarList, EventAnswer, EventPage, FreeBusyAnswer
+from graph.events import filters, types
 from graph.masking.guards import guarded
 from graph.scalars import Long
 from graph.warnings import all_failed_error, warnings
@@ -42,7 +41,6 @@ _REVEALED_BY_FREE_BUSY = (CalendarField.TIMES,)
 
 @guarded(
     CalendarOp.VIEW_EVENTS,
-    returns=EventPage,
     max_limit=filters.MAX_LIMIT,
     revealing=_REVEALING,
     searching={"q": tuple(filters.SEARCHED)},
@@ -74,7 +72,7 @@ async def calendar_events(  # noqa: PLR0913 - the documented parameters, name by
     include_cancelled: Annotated[
         bool | None, Argument(description="True: include cancelled events.")
     ] = False,
-) -> views.EventPageView:
+) -> types.EventPage:
     """List or search events over all calendars, earliest first."""
     context = info.context
     text, addresses = filters.text(q, "q"), filters.addresses(attendees)
@@ -105,35 +103,30 @@ async def calendar_events(  # noqa: PLR0913 - the documented parameters, name by
     return _view(context, page, span, skip)
 
 
-@guarded(CalendarOp.VIEW_EVENTS, returns=EventAnswer)
+@guarded(CalendarOp.VIEW_EVENTS)
 async def calendar_event(
     info: Info, event_id: Annotated[str, Argument(description="The event's UUID.")]
-) -> views.EventAnswerView:
+) -> types.EventAnswer:
     """Read one event."""
     context = info.context
     known = filters.event_id(event_id)
     mine = _my_email(context)
     event = await _read_event(context, known, filters.wanted_of_event(info))
-    return views.EventAnswerView(
+    return types.EventAnswer(
         event=event,
         access_info=context.caller.access_info(Surface.CALENDAR),
         current_user_calendar_email=mine,
     )
 
 
-@guarded(
-    CalendarOp.VIEW_EVENTS,
-    returns=EventPage,
-    max_limit=filters.MAX_LIMIT,
-    reveals=_REVEALED_BY_SERIES,
-)
+@guarded(CalendarOp.VIEW_EVENTS, max_limit=filters.MAX_LIMIT, reveals=_REVEALED_BY_SERIES)
 async def event_series(
     info: Info,
     event_id: Annotated[str, Argument(description="The UUID of an instance.")],
     *,
     limit: Annotated[int | None, Argument(description=_LIMIT)] = 50,
     offset: Annotated[int | None, Argument(description=_OFFSET)] = 0,
-) -> views.EventPageView:
+) -> types.EventPage:
     """
     List the other instances of a recurring event that are near it, earliest first.
 
@@ -174,12 +167,7 @@ async def _read_event(context: Context, event_id: str, wanted: frozenset[str]) -
     return event
 
 
-@guarded(
-    CalendarOp.VIEW_EVENTS,
-    returns=EventPage,
-    max_limit=filters.MAX_LIMIT,
-    reveals=_REVEALED_BY_CONTACT,
-)
+@guarded(CalendarOp.VIEW_EVENTS, max_limit=filters.MAX_LIMIT, reveals=_REVEALED_BY_CONTACT)
 async def events_by_contact(  # noqa: PLR0913 - the documented parameters, name by name
     info: Info,
     *,
@@ -192,7 +180,7 @@ async def events_by_contact(  # noqa: PLR0913 - the documented parameters, name 
     ] = False,
     limit: Annotated[int | None, Argument(description=_LIMIT)] = 50,
     offset: Annotated[int | None, Argument(description=_OFFSET)] = 0,
-) -> views.EventPageView:
+) -> types.EventPage:
     """
     List the events that somebody takes part in, latest first.
 
@@ -232,7 +220,7 @@ async def events_by_contact(  # noqa: PLR0913 - the documented parameters, name 
     return _view(context, page, span, skip)
 
 
-@guarded(CalendarOp.VIEW_FREE_BUSY, returns=FreeBusyAnswer, reveals=_REVEALED_BY_FREE_BUSY)
+@guarded(CalendarOp.VIEW_FREE_BUSY, reveals=_REVEALED_BY_FREE_BUSY)
 async def free_busy(
     info: Info,
     *,
@@ -246,7 +234,7 @@ async def free_busy(
     account: Annotated[
         str | None, Argument(description="The address of the only account to look at.")
     ] = None,
-) -> views.FreeBusyAnswerView:
+) -> types.FreeBusyAnswer:
     """Read when each calendar is busy and free; works at every access level."""
     context = info.context
     ids = filters.calendar_ids(calendars)
@@ -266,29 +254,29 @@ async def free_busy(
             own_responses=filters.own_responses_count(context),
         )
     )
-    return views.FreeBusyAnswerView(
+    return types.FreeBusyAnswer(
         calendars=result.calendars,
         access_info=context.caller.access_info(Surface.CALENDAR),
         auth_warnings=warnings(context, Surface.CALENDAR, result.warnings),
     )
 
 
-@guarded(CalendarOp.LIST_CALENDARS, returns=CalendarList)
-async def calendars(info: Info) -> views.CalendarListView:
+@guarded(CalendarOp.LIST_CALENDARS)
+async def calendars(info: Info) -> types.CalendarList:
     """List the calendars that the token may use; works at every access level."""
     context = info.context
     context.caller.usable_connections(Surface.CALENDAR)
     listing = await _translate_failures(
         context.calendars.calendars(allowed=context.caller.grant.calendar_ids)
     )
-    return views.CalendarListView(
+    return types.CalendarList(
         calendars=listing.calendars,
         access_info=context.caller.access_info(Surface.CALENDAR),
         auth_warnings=warnings(context, Surface.CALENDAR, listing.warnings),
     )
 
 
-@guarded(CalendarOp.LIST_CALENDARS, returns=Calendar)
+@guarded(CalendarOp.LIST_CALENDARS)
 async def calendar(
     info: Info, calendar_id: Annotated[Long, Argument(description="The calendar's id.")]
 ) -> NamedCalendar:
@@ -341,13 +329,13 @@ def _my_email(context: Context) -> str | None:
     return context.caller.usable_connections(Surface.CALENDAR)[0].account_email or None
 
 
-def _view(context: Context, page: FoundPage, span: TimeRange, skipped: int) -> views.EventPageView:
-    return views.EventPageView(
+def _view(context: Context, page: FoundPage, span: TimeRange, skipped: int) -> types.EventPage:
+    return types.EventPage(
         events=page.events,
         access_info=context.caller.access_info(Surface.CALENDAR),
         current_user_calendar_email=_my_email(context),
         auth_warnings=warnings(context, Surface.CALENDAR, page.warnings),
-        meta=views.EventPageMetaView(
+        meta=types.EventPageMeta(
             count=len(page.events),
             offset=skipped,
             total_count=page.total,

@@ -2,12 +2,16 @@
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Annotated
 
 import strawberry
 
+from graph.output_types import AccessInfo, HasMore, masked, output, output_of, visible
 from graph.scalars import Long
-from policy.vocabulary import Surface
+from policy.vocabulary import CalendarField, Surface
 from providers.catalogue.tables import KINDS
+from providers.records import calendar as records
+from providers.records.base import Record
 
 
 @strawberry.enum(graphql_name_from="value", description="The status of an event.")
@@ -30,112 +34,130 @@ class CalendarProvider(StrEnum):
     locals().update({code: code for code in KINDS[Surface.CALENDAR]})
 
 
-_ACCESS_INFO = "The active restrictions of the access token in words; null when there are none."
-_MY_EMAIL = "The address of the first connected account; null when none is known."
-_WARNINGS = "One sentence per account or calendar that could not be read; null when all were."
+MyEmail = Annotated[
+    str | None, visible("The address of the first connected account; null when none is known.")
+]
+Warnings = Annotated[
+    tuple[str, ...] | None,
+    visible("One sentence per account or calendar that could not be read; null when all were."),
+]
 
 
-@strawberry.type(description="An attendee of an event.")
+@output_of(records.Attendee)
 class Attendee:
-    email: str = strawberry.field(description="The e-mail address.")
-    name: str | None = strawberry.field(description="The display name.")
-    response: AttendeeResponse | None = strawberry.field(description="The attendee's response.")
+    """An attendee of an event."""
+
+    email = visible("The e-mail address.")
+    name = visible("The display name.")
+    response = visible("The attendee's response.", graphql_type=AttendeeResponse | None)
 
 
-@strawberry.type(description="One event, or one time of a series.")
+@output_of(records.Event)
 class Event:
-    id: str = strawberry.field(description="A UUID that never changes.")
-    title: str | None = strawberry.field(description="The title; empty when there is none.")
-    description: str | None = strawberry.field(description="The description.")
-    location: str | None = strawberry.field(description="The location.")
-    start_utc: datetime | None = strawberry.field(
-        description="The start; an all-day event starts at 00:00 UTC of its date."
-    )
-    end_utc: datetime | None = strawberry.field(description="The end (exclusive).")
-    all_day: bool | None = strawberry.field(description="Whether it is an all-day event.")
-    status: EventStatus | None = strawberry.field(description="The status of the event.")
-    organizer: str | None = strawberry.field(description="The organizer's e-mail address.")
-    attendees: list[Attendee] | None = strawberry.field(description="The attendees.")
-    join_url: str | None = strawberry.field(description="The link to its video conference.")
-    labels: list[str] | None = strawberry.field(description="Labels or categories.")
-    is_recurring_event: bool | None = strawberry.field(
-        description="Whether it is an occurrence of a recurring event."
-    )
+    """One event, or one time of a series."""
 
-
-@strawberry.type(description="The position of a page in all matching events.")
-class EventPageMeta:
-    count: int = strawberry.field(description="The number of events on this page.")
-    offset: int = strawberry.field(description="The number of matching events before this page.")
-    total_count: int = strawberry.field(
-        description="The number of matching events that are known; all, on the last page."
+    id = visible("A UUID that never changes.")
+    title = masked(CalendarField.TITLE, "The title; empty when there is none.")
+    description = masked(CalendarField.DESCRIPTION, "The description.")
+    location = masked(CalendarField.LOCATION, "The location.")
+    start_utc = masked(
+        CalendarField.TIMES, "The start; an all-day event starts at 00:00 UTC of its date."
     )
-    total_count_exact: bool = strawberry.field(
-        description="Whether the total count is the number of all matching events."
+    end_utc = masked(CalendarField.TIMES, "The end (exclusive).")
+    all_day = masked(CalendarField.TIMES, "Whether it is an all-day event.")
+    status = masked(
+        CalendarField.STATUS, "The status of the event.", graphql_type=EventStatus | None
     )
-    has_more: bool = strawberry.field(description="Whether there is another page.")
-    from_: datetime = strawberry.field(name="from", description="The start of the range read.")
-    to: datetime = strawberry.field(description="The end of the range read.")
-
-
-@strawberry.type(description="A page of events over all calendars.")
-class EventPage:
-    events: list[Event] = strawberry.field(description="The events, in order.")
-    access_info: str | None = strawberry.field(description=_ACCESS_INFO)
-    current_user_calendar_email: str | None = strawberry.field(description=_MY_EMAIL)
-    auth_warnings: list[str] | None = strawberry.field(description=_WARNINGS)
-    meta: EventPageMeta = strawberry.field(
-        description="The position of this page in all matching events."
+    organizer = masked(CalendarField.ORGANIZER, "The organizer's e-mail address.")
+    attendees = masked(CalendarField.ATTENDEES, "The attendees.")
+    join_url = masked(CalendarField.JOIN_URL, "The link to its video conference.")
+    labels = masked(CalendarField.LABELS, "Labels or categories.")
+    is_recurring_event = masked(
+        CalendarField.RECURRENCE, "Whether it is an occurrence of a recurring event."
     )
 
 
-@strawberry.type(description="An event.")
-class EventAnswer:
-    event: Event = strawberry.field(description="The event.")
-    access_info: str | None = strawberry.field(description=_ACCESS_INFO)
-    current_user_calendar_email: str | None = strawberry.field(description=_MY_EMAIL)
+@output
+class EventPageMeta(Record, frozen=True, kw_only=True):
+    """The position of a page in all matching events."""
+
+    count: Annotated[int, visible("The number of events on this page.")]
+    offset: Annotated[int, visible("The number of matching events before this page.")]
+    total_count: Annotated[
+        int, visible("The number of matching events that are known; all, on the last page.")
+    ]
+    total_count_exact: Annotated[
+        bool, visible("Whether the total count is the number of all matching events.")
+    ]
+    has_more: HasMore
+    from_: Annotated[datetime, visible("The start of the range read.")]
+    to: Annotated[datetime, visible("The end of the range read.")]
 
 
-@strawberry.type(description="A period of time.")
+@output
+class EventPage(Record, frozen=True, kw_only=True):
+    """A page of events over all calendars."""
+
+    events: Annotated[tuple[records.Event, ...], visible("The events, in order.")]
+    access_info: AccessInfo
+    current_user_calendar_email: MyEmail
+    auth_warnings: Warnings
+    meta: Annotated[EventPageMeta, visible("The position of this page in all matching events.")]
+
+
+@output
+class EventAnswer(Record, frozen=True, kw_only=True):
+    """An event."""
+
+    event: Annotated[records.Event, visible("The event.")]
+    access_info: AccessInfo
+    current_user_calendar_email: MyEmail
+
+
+@output_of(records.TimePeriod)
 class TimePeriod:
-    start_utc: datetime = strawberry.field(description="The start of the period.")
-    end_utc: datetime = strawberry.field(description="The end of the period (exclusive).")
-    duration_minutes: int = strawberry.field(description="Whole minutes, rounded down.")
+    """A period of time."""
+
+    start_utc = visible("The start of the period.")
+    end_utc = visible("The end of the period (exclusive).")
+    duration_minutes = visible("Whole minutes, rounded down.")
 
 
-@strawberry.type(description="Busy and free times of one calendar.")
+@output_of(records.FreeBusyCalendar)
 class FreeBusyCalendar:
-    calendar_id: Long = strawberry.field(description="The calendar's id.")
-    calendar_name: str = strawberry.field(description="The calendar's name.")
-    busy: list[TimePeriod] = strawberry.field(
-        description="The busy periods, ordered by start; they neither overlap nor touch."
-    )
-    free: list[TimePeriod] = strawberry.field(description="The free periods, ordered by start.")
+    """Busy and free times of one calendar."""
+
+    calendar_id = visible("The calendar's id.", graphql_type=Long)
+    calendar_name = visible("The calendar's name.")
+    busy = visible("The busy periods, ordered by start; they neither overlap nor touch.")
+    free = visible("The free periods, ordered by start.")
 
 
-@strawberry.type(
-    description="Busy and free times per calendar; a calendar that could not be read is left out."
-)
-class FreeBusyAnswer:
-    calendars: list[FreeBusyCalendar] = strawberry.field(description="Ordered by calendar id.")
-    access_info: str | None = strawberry.field(description=_ACCESS_INFO)
-    auth_warnings: list[str] | None = strawberry.field(description=_WARNINGS)
+@output
+class FreeBusyAnswer(Record, frozen=True, kw_only=True):
+    """Busy and free times per calendar; a calendar that could not be read is left out."""
+
+    calendars: Annotated[tuple[records.FreeBusyCalendar, ...], visible("Ordered by calendar id.")]
+    access_info: AccessInfo
+    auth_warnings: Warnings
 
 
-@strawberry.type(description="A calendar of a connected account.")
+@output_of(records.NamedCalendar)
 class Calendar:
-    calendar_id: Long = strawberry.field(description="The calendar's id; it never changes.")
-    calendar_name: str = strawberry.field(description="The calendar's name.")
-    provider: CalendarProvider = strawberry.field(description="The provider's code.")
-    account_email: str = strawberry.field(description="The address of its account.")
-    is_primary: bool = strawberry.field(description="Whether it is the account's primary calendar.")
-    time_zone: str | None = strawberry.field(
-        description="Its IANA time zone; null when the provider does not tell it."
-    )
+    """A calendar of a connected account."""
+
+    calendar_id = visible("The calendar's id; it never changes.", graphql_type=Long)
+    calendar_name = visible("The calendar's name.")
+    provider = visible("The provider's code.", graphql_type=CalendarProvider)
+    account_email = visible("The address of its account.")
+    is_primary = visible("Whether it is the account's primary calendar.")
+    time_zone = visible("Its IANA time zone; null when the provider does not tell it.")
 
 
-@strawberry.type(description="The calendars that a token may use.")
-class CalendarList:
-    calendars: list[Calendar] = strawberry.field(description="Ordered by calendar id.")
-    access_info: str | None = strawberry.field(description=_ACCESS_INFO)
-    auth_warnings: list[str] | None = strawberry.field(description=_WARNINGS)
+@output
+class CalendarList(Record, frozen=True, kw_only=True):
+    """The calendars that a token may use."""
+
+    calendars: Annotated[tuple[records.NamedCalendar, ...], visible("Ordered by calendar id.")]
+    access_info: AccessInfo
+    auth_warnings: Warnings

@@ -5,5 +5,4 @@ Access to the schema: who may call a root field, and which fields a token may no
     wellformed    checks of argument texts and nesting
     text_limits   the longest text of each argument and member
     masks         fields of the schema -> the words that hide them
-    collab_masks  the part of that table for collaboration content
 """

@@ -1,8 +1,8 @@
 """
 Guards of root fields: checked before anything else, and printed into the SDL.
 
-    @guarded(EmailOp.SEARCH_EMAILS, returns=EmailPage)
-    async def emails(info: Info, …) -> …
+    @guarded(EmailOp.SEARCH_EMAILS)
+    async def emails(info: Info, …) -> EmailPage
 
 becomes `emails(…): EmailPage @requires(operation: "search_emails")`. A dropped guard is a visible
 diff of the committed schema.
@@ -12,7 +12,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from functools import wraps
 from types import MappingProxyType
-from typing import Any, Optional, ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
 import msgspec
 import strawberry
@@ -105,7 +105,6 @@ class Requirement(msgspec.Struct, frozen=True, eq=False):
 
 def guarded(  # noqa: PLR0913 - what a root field declares
     *operations: Operation,
-    returns: object = None,
     surface: Surface | None = None,
     max_limit: int = 1,
     member_operations: Mapping[str, Operation] = MappingProxyType({}),
@@ -117,11 +116,10 @@ def guarded(  # noqa: PLR0913 - what a root field declares
     """
     Make a root field that runs only when the token allows one of *operations*.
 
-    *returns* is the GraphQL type; the resolver returns records of the same shape. *surface* is
-    needed only when there are no operations, which name theirs themselves. *max_limit* is what a
-    higher `limit` argument is lowered to. *member_operations* names the operation that a member of
-    the input object needs, so that a refusal names it too. *revealing*, *searching*, *reveals* and
-    *shows*: see `Requirement`.
+    Its type is that of the record that the resolver returns. *surface* is needed only when there
+    are no operations, which name theirs themselves. *max_limit* is what a higher `limit` argument
+    is lowered to. *member_operations* names the operation that a member of the input object needs,
+    so that a refusal names it too. *revealing*, *searching*, *reveals*, *shows*: see `Requirement`.
     """
     opened = surface or WORD_TYPES[type(operations[0])].surface
     requirement = Requirement(
@@ -157,7 +155,7 @@ def guarded(  # noqa: PLR0913 - what a root field declares
             )
             return _run_once(info, operation, record_type, lambda: resolver(*args, **kwargs))
 
-        return _field(admitted, returns, requirement, [_directive(requirement)])
+        return _field(admitted, requirement, [_directive(requirement)])
 
     return field
 
@@ -231,20 +229,16 @@ def _stated_value(value: object) -> object:
     return value
 
 
-def unguarded(
-    *, returns: object = None, max_limit: int = 1
-) -> Callable[[Callable[P, Awaitable[R]]], StrawberryField]:
+def unguarded(*, max_limit: int = 1) -> Callable[[Callable[P, Awaitable[R]]], StrawberryField]:
     """Make a root field that is open to every valid token."""
 
     def field(resolver: Callable[P, Awaitable[R]]) -> StrawberryField:
-        return _field(resolver, returns, Requirement(None, max_limit=max_limit), [])
+        return _field(resolver, Requirement(None, max_limit=max_limit), [])
 
     return field
 
 
-def for_parents(
-    *, returns: object = None
-) -> Callable[[Callable[P, Awaitable[R]]], StrawberryField]:
+def for_parents() -> Callable[[Callable[P, Awaitable[R]]], StrawberryField]:
     """Make a root field that is open to the tokens that may create child tokens."""
     requirement = Requirement(None, creates_children=True)
 
@@ -258,7 +252,7 @@ def for_parents(
             wellformed.check(kwargs, root=root, called=info.argument_name)
             return await resolver(*args, **kwargs)
 
-        return _field(admitted, returns, requirement, [Requires(setting="allowChildren")])
+        return _field(admitted, requirement, [Requires(setting="allowChildren")])
 
     return field
 
@@ -289,20 +283,14 @@ def _directive(requirement: Requirement) -> Requires:
 
 
 def _field(
-    resolver: Callable[..., Awaitable[object]],
-    returns: object,
-    requirement: Requirement,
-    directives: list[object],
+    resolver: Callable[..., Awaitable[object]], requirement: Requirement, directives: list[object]
 ) -> StrawberryField:
-    if returns is None:
-        returns = graphql_type(resolver.__annotations__["return"])
-    return cast(
-        "StrawberryField",
-        visible(
-            (resolver.__doc__ or "").strip(),
-            resolver=resolver,
-            graphql_type=Optional[returns],  # noqa: UP045 - a refused field is null, its siblings answer
-            directives=directives,
-            metadata={"requirement": requirement},
-        ),
+    field: StrawberryField = visible(
+        (resolver.__doc__ or "").strip(),
+        resolver=resolver,
+        # A refused field is null, and its siblings answer.
+        graphql_type=graphql_type(resolver.__annotations__["return"]) | None,
+        directives=directives,
+        metadata={"requirement": requirement},
     )
+    return field

@@ -6,9 +6,8 @@ Each field of an output type is declared as visible, or with the words that hide
 is never requested upstream.
 """
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Any, Final
 
 from graphql import (
@@ -21,7 +20,6 @@ from graphql import (
 
 from graph.coordinates import field_at, strawberry_field
 from graph.edges import edge_of
-from graph.masking import collab_masks as collab
 from graph.output_types import words_of
 from policy.grants import Grant
 from policy.vocabulary import (
@@ -34,175 +32,7 @@ from policy.vocabulary import (
     TaskField,
 )
 
-# One row per word and surface, in the order of docs/spec/masks.md. Words belong to a surface:
-# `labels` of mail and `labels` of the calendar are different words with the same text.
-_CALENDAR: tuple[tuple[CalendarField, tuple[str, ...]], ...] = (
-    (CalendarField.TITLE, ("Event.title",)),
-    (CalendarField.DESCRIPTION, ("Event.description",)),
-    (CalendarField.LOCATION, ("Event.location",)),
-    (CalendarField.TIMES, ("Event.startUtc", "Event.endUtc", "Event.allDay")),
-    (CalendarField.STATUS, ("Event.status",)),
-    (CalendarField.ORGANIZER, ("Event.organizer", "Event.organizerPerson")),
-    (CalendarField.ATTENDEES, ("Event.attendees",)),
-    (CalendarField.JOIN_URL, ("Event.joinUrl",)),
-    (CalendarField.LABELS, ("Event.labels",)),
-    (CalendarField.RECURRENCE, ("Event.isRecurringEvent", "Event.series")),
-)
-
-_TASKS: tuple[tuple[TaskField, tuple[str, ...]], ...] = (
-    (TaskField.NAME, ("TaskItem.name",)),
-    (TaskField.STATUS, ("TaskItem.status",)),
-    (TaskField.ASSIGNEES, ("TaskItem.assignees",)),
-    (TaskField.DUE_DATE, ("TaskItem.dueDate",)),
-    (TaskField.PRIORITY, ("TaskItem.priority",)),
-    (TaskField.LABELS, ("TaskItem.labels",)),
-    (TaskField.DESCRIPTION, ("TaskItem.description", "TaskBoard.description")),
-    (TaskField.COMMENTS, ("TaskItem.comments",)),
-    (TaskField.COLUMN_VALUES, ("TaskItem.columnValues",)),
-    (TaskField.SUB_ITEMS, ("TaskItem.subItems", "TaskItem.parent")),
-    (TaskField.CREATED_TIME, ("TaskItem.createdAt",)),
-    (TaskField.MODIFIED_TIME, ("TaskItem.updatedAt",)),
-    (TaskField.WEB_LINK, ("TaskItem.webUrl", "TaskBoard.webUrl")),
-)
-
-_ROWS: tuple[tuple[Field, tuple[str, ...]], ...] = (
-    (EmailField.BODY, ("Email.links",)),
-    *_CALENDAR,
-    *_TASKS,
-    *collab.WORDS,
-)
-
 _FIELD_TYPES = (EmailField, CalendarField, TaskField, CollabField)
-
-# Coordinate -> the word that hides it.
-_MASKED: Mapping[str, Field] = MappingProxyType(
-    {coordinate: word for word, coordinates in _ROWS for coordinate in coordinates}
-)
-
-_CHILD_TOKEN = ("id", "name", "keyId", "createdAt", "expiresAt", "lastUsedAt", "settings")
-
-# Type -> its structural fields. What stands below a masked field goes with it.
-_ALWAYS_VISIBLE: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "Person": (
-            "email",
-            "emails",
-            "sent",
-            "received",
-            "threads",
-            "events",
-            "freeBusy",
-            "tasks",
-            "files",
-            "sharedFiles",
-            "lastContact",
-        ),
-        "Links": ("taskItems", "webUrls", "files"),
-        "TaskItemLink": ("url", "item"),
-        "Related": ("participants", "from", "to", "text", "emails", "links"),
-        "LastContact": ("address", "email", "event"),
-        "EventPage": ("events", "accessInfo", "currentUserCalendarEmail", "authWarnings", "meta"),
-        "EventPageMeta": (
-            "count",
-            "offset",
-            "totalCount",
-            "totalCountExact",
-            "hasMore",
-            "from",
-            "to",
-        ),
-        "EventAnswer": ("event", "accessInfo", "currentUserCalendarEmail"),
-        "Event": ("id", "calendar", "related"),
-        "Attendee": ("email", "name", "response", "person"),
-        "FreeBusyAnswer": ("calendars", "accessInfo", "authWarnings"),
-        "FreeBusyCalendar": ("calendarId", "calendarName", "busy", "free"),
-        "TimePeriod": ("startUtc", "endUtc", "durationMinutes"),
-        "CalendarList": ("calendars", "accessInfo", "authWarnings"),
-        "Calendar": (
-            "calendarId",
-            "calendarName",
-            "provider",
-            "accountEmail",
-            "isPrimary",
-            "timeZone",
-            "person",
-        ),
-        "TaskProvider": ("providerCode", "providerDisplayName", "connectionId", "status"),
-        "TaskBoardPage": (
-            "provider",
-            "boards",
-            "nextPageToken",
-            "hasMore",
-            "accessInfo",
-            "authWarnings",
-        ),
-        "TaskBoardAnswer": ("provider", "board", "accessInfo"),
-        "TaskBoard": (
-            "id",
-            "name",
-            "state",
-            "workspaceId",
-            "workspaceName",
-            "folderId",
-            "folderName",
-            "groups",
-            "columns",
-            "tags",
-            "items",
-        ),
-        "TaskGroup": ("id", "title", "color"),
-        "TaskColumn": ("id", "title", "type", "writable", "options"),
-        "TaskTag": ("id", "name", "color"),
-        "TaskItemPage": (
-            "provider",
-            "items",
-            "nextPageToken",
-            "hasMore",
-            "totalCount",
-            "accessInfo",
-        ),
-        "TaskItemAnswer": ("provider", "item", "accessInfo"),
-        "TaskItem": ("id", "boardId", "board", "groupId", "groupName"),
-        "TaskColumnValue": ("columnId", "columnTitle", "type", "text", "value"),
-        "TaskComment": ("id", "body", "authorName", "createdAt"),
-        "TaskItemResult": (
-            "provider",
-            "success",
-            "itemId",
-            "item",
-            "errorCode",
-            "errorMessage",
-            "rejectedFields",
-        ),
-        "TaskOperationResult": ("provider", "success", "errorCode", "errorMessage"),
-        "TaskCommentResult": ("provider", "success", "commentId", "errorCode", "errorMessage"),
-        "AccessToken": (
-            "id",
-            "name",
-            "expiresAt",
-            "settings",
-            "effectiveEmailOperations",
-            "effectiveTaskOperations",
-            "effectiveCollabOperations",
-            "connections",
-        ),
-        "ChildToken": _CHILD_TOKEN,
-        "CreatedChildToken": (*_CHILD_TOKEN, "token"),
-        "ChildTokenList": ("children",),
-        "RevokedChildToken": ("id",),
-        "TokenConnection": (
-            "id",
-            "kind",
-            "provider",
-            "accountEmail",
-            "status",
-            "reconnectUrl",
-            "person",
-        ),
-        **collab.STRUCTURAL,
-    }
-)
-
 
 # Coordinate -> the words that hide it, which it is made of: it is null when the token sees none of
 # them. Filled by `apply`.
@@ -290,15 +120,10 @@ def _order(words: tuple[Field, ...]) -> tuple[int, int, int]:
 
 def _declared_words(coordinate: str, field: GraphQLField) -> tuple[Field, ...]:
     edge = edge_of(field)
-    words = words_of(strawberry_field(field)) if edge is None else None
-    if words is not None:
-        return words
-    owner, _, name = coordinate.partition(".")
-    if coordinate in _MASKED:
-        return (_MASKED[coordinate],)
-    if edge is not None or name in _ALWAYS_VISIBLE.get(owner, ()):
-        return ()
-    raise TypeError(f"{coordinate} must be declared as `visible` or `masked`.")
+    words = words_of(strawberry_field(field) if edge is None else edge.shown)
+    if words is None:
+        raise TypeError(f"{coordinate} must be declared as `visible` or `masked`.")
+    return words
 
 
 def _unless_hidden(coordinate: str, resolve: Callable[..., Any]) -> Callable[..., Any]:

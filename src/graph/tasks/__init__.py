@@ -8,5 +8,4 @@ The tasks surface of the schema: boards, items, comments.
     previews         what a mutation is about to write, for previews
     routing          the choice of an account, and the token's board scope
     types            output types
-    views            records in the shape of the output types
 """

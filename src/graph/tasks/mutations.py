@@ -11,7 +11,6 @@ from graph.scalars import JSON
 from graph.tasks import previews, read_arguments, routing, write_arguments
 from graph.tasks.queries import BoardId, ItemId, Provider
 from graph.tasks.types import TaskCommentResult, TaskItemResult, TaskOperationResult
-from graph.tasks.views import TaskCommentView, TaskItemResultView, TaskOperationView
 from policy.refusals import Detail, InvalidInput, NotFound, NoWritableFields
 from policy.vocabulary import Code, TaskOp
 from providers.failures import ProviderFailure
@@ -51,14 +50,14 @@ Argument = strawberry.argument
 _BOARD = frozenset({"columns", "groups"})
 
 
-@guarded(TaskOp.CREATE_ITEMS, returns=TaskItemResult)
+@guarded(TaskOp.CREATE_ITEMS)
 async def create_task_item(
     info: Info,
     board_id: BoardId,
     written: Annotated[CreateTaskItemInput, Argument(name="input", description="The item.")],
     *,
     provider: Provider = "auto",
-) -> TaskItemResultView:
+) -> TaskItemResult:
     """Create an item; columns that cannot be set are named and left out."""
     context = info.context
     code = routing.provider_code(provider, context)
@@ -82,7 +81,7 @@ async def create_task_item(
     new = NewItem(board_id=board_id, name=name, group_id=group, fields=accepted)
     previews.describe_new_item(account, new, write_arguments.rejected(fields, accepted, ()))
     created = await routing.translate_failures(account.port.create(new), what="board", change=True)
-    return TaskItemResultView(
+    return TaskItemResult(
         provider=account.connection.provider,
         success=True,
         item_id=created.item_id,
@@ -91,14 +90,14 @@ async def create_task_item(
     )
 
 
-@guarded(TaskOp.UPDATE_ITEMS, returns=TaskItemResult)
+@guarded(TaskOp.UPDATE_ITEMS)
 async def update_task_item(
     info: Info,
     item_id: ItemId,
     written: Annotated[UpdateTaskItemInput, Argument(name="input", description="What to change.")],
     *,
     provider: Provider = "auto",
-) -> TaskItemResultView:
+) -> TaskItemResult:
     """Set columns of an item; columns that cannot be set are named, the others are set."""
     context = info.context
     code = routing.provider_code(provider, context)
@@ -125,7 +124,7 @@ async def update_task_item(
         account.port.update(target, accepted), what="item", change=True
     )
     success = len(refused) < len(accepted)
-    return TaskItemResultView(
+    return TaskItemResult(
         provider=account.connection.provider,
         success=success,
         item_id=target.item_id,
@@ -136,9 +135,9 @@ async def update_task_item(
 
 def _nothing_set(
     account: TaskAccount, target: TaskTarget, fields: Mapping[str, str]
-) -> TaskItemResultView:
+) -> TaskItemResult:
     """Return the result of an update none of whose values can be a value of its column."""
-    return TaskItemResultView(
+    return TaskItemResult(
         provider=account.connection.provider,
         success=False,
         item_id=target.item_id,
@@ -147,27 +146,27 @@ def _nothing_set(
     )
 
 
-@guarded(TaskOp.DELETE_ITEMS, returns=TaskOperationResult)
+@guarded(TaskOp.DELETE_ITEMS)
 async def delete_task_item(
     info: Info, item_id: ItemId, *, provider: Provider = "auto"
-) -> TaskOperationView:
+) -> TaskOperationResult:
     """Delete an item; the provider does not keep it."""
     code = routing.provider_code(provider, info.context)
     read_arguments.check_id(item_id, "itemId")
     account, target = await _target(info.context, code, item_id)
     previews.describe_deletion(account, target)
     await routing.translate_failures(account.port.delete(target), what="item", change=True)
-    return TaskOperationView(provider=account.connection.provider)
+    return TaskOperationResult(provider=account.connection.provider)
 
 
-@guarded(TaskOp.ADD_COMMENTS, returns=TaskCommentResult)
+@guarded(TaskOp.ADD_COMMENTS)
 async def add_task_comment(
     info: Info,
     item_id: ItemId,
     written: Annotated[AddTaskCommentInput, Argument(name="input", description="The comment.")],
     *,
     provider: Provider = "auto",
-) -> TaskCommentView:
+) -> TaskCommentResult:
     """Add a comment to an item."""
     context = info.context
     code = routing.provider_code(provider, context)
@@ -179,7 +178,7 @@ async def add_task_comment(
     comment_id = await routing.translate_failures(
         account.port.comment(target, body), what="item", change=True
     )
-    return TaskCommentView(provider=account.connection.provider, comment_id=comment_id)
+    return TaskCommentResult(provider=account.connection.provider, comment_id=comment_id)
 
 
 async def _target(

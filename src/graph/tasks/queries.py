@@ -10,7 +10,7 @@ from graph import page_tokens
 from graph.context import Context, Info
 from graph.execution.requested_fields import wanted
 from graph.masking.guards import guarded
-from graph.tasks import read_arguments, routing, types, views
+from graph.tasks import read_arguments, routing, types
 from graph.warnings import warnings
 from policy.vocabulary import Surface, TaskField, TaskOp
 from providers.catalogue.tables import NAMES
@@ -40,11 +40,11 @@ _REVEALING: Mapping[str, tuple[TaskField, ...]] = MappingProxyType(
 )
 
 
-@guarded(returns=list[types.TaskProvider], surface=Surface.TASKS)
-async def task_providers(info: Info) -> list[views.TaskProviderView]:
+@guarded(surface=Surface.TASKS)
+async def task_providers(info: Info) -> list[types.TaskProvider]:
     """List the task accounts that the token reaches; needs no operation."""
     return [
-        views.TaskProviderView(
+        types.TaskProvider(
             provider_code=connection.provider,
             provider_display_name=NAMES.get(connection.provider, connection.provider),
             connection_id=connection.id,
@@ -54,7 +54,7 @@ async def task_providers(info: Info) -> list[views.TaskProviderView]:
     ]
 
 
-@guarded(TaskOp.VIEW_BOARDS, returns=types.TaskBoardPage, max_limit=MAX_LIMIT)
+@guarded(TaskOp.VIEW_BOARDS, max_limit=MAX_LIMIT)
 async def task_boards(  # noqa: PLR0913 - the documented parameters, name by name
     info: Info,
     *,
@@ -65,7 +65,7 @@ async def task_boards(  # noqa: PLR0913 - the documented parameters, name by nam
     limit: Limit = DEFAULT_LIMIT,
     page_token: PageToken = None,
     provider: Provider = "auto",
-) -> views.TaskBoardPageView:
+) -> types.TaskBoardPage:
     """List the boards that the token may see."""
     context = info.context
     code = routing.provider_code(provider, context)
@@ -83,7 +83,7 @@ async def task_boards(  # noqa: PLR0913 - the documented parameters, name by nam
     page = await routing.translate_failures(
         account.port.boards(query, after=after, wanted=wanted(info.raw, "TaskBoard")), what=None
     )
-    return views.TaskBoardPageView(
+    return types.TaskBoardPage(
         provider=account.connection.provider,
         boards=page.boards,
         next_page_token=_token(context, account, "taskBoards", filters, page.position),
@@ -93,10 +93,10 @@ async def task_boards(  # noqa: PLR0913 - the documented parameters, name by nam
     )
 
 
-@guarded(TaskOp.VIEW_BOARDS, returns=types.TaskBoardAnswer)
+@guarded(TaskOp.VIEW_BOARDS)
 async def task_board(
     info: Info, board_id: BoardId, *, provider: Provider = "auto"
-) -> views.TaskBoardAnswerView:
+) -> types.TaskBoardAnswer:
     """Read one board with its groups, columns and tags."""
     context = info.context
     code = routing.provider_code(provider, context)
@@ -106,14 +106,14 @@ async def task_board(
     board = await routing.translate_failures(
         context.loaders.board(account, board_id, wanted(info.raw, "TaskBoard")), what="board"
     )
-    return views.TaskBoardAnswerView(
+    return types.TaskBoardAnswer(
         provider=account.connection.provider,
         board=board,
         access_info=context.caller.access_info(Surface.TASKS),
     )
 
 
-@guarded(TaskOp.VIEW_ITEMS, returns=types.TaskItemPage, max_limit=MAX_LIMIT, revealing=_REVEALING)
+@guarded(TaskOp.VIEW_ITEMS, max_limit=MAX_LIMIT, revealing=_REVEALING)
 async def task_items(  # noqa: PLR0913 - the documented parameters, name by name
     info: Info,
     board_id: BoardId,
@@ -130,7 +130,7 @@ async def task_items(  # noqa: PLR0913 - the documented parameters, name by name
     limit: Limit = DEFAULT_LIMIT,
     page_token: PageToken = None,
     provider: Provider = "auto",
-) -> views.TaskItemPageView:
+) -> types.TaskItemPage:
     """List the items of a board, in the board's order, without comments."""
     context = info.context
     code = routing.provider_code(provider, context)
@@ -159,7 +159,7 @@ async def task_items(  # noqa: PLR0913 - the documented parameters, name by name
     page = await routing.translate_failures(
         account.port.items(board_id, query, after=after, visibility=visibility), what="board"
     )
-    return views.TaskItemPageView(
+    return types.TaskItemPage(
         provider=account.connection.provider,
         items=page.items,
         next_page_token=_token(context, account, "taskItems", filters, page.position),
@@ -169,10 +169,10 @@ async def task_items(  # noqa: PLR0913 - the documented parameters, name by name
     )
 
 
-@guarded(TaskOp.VIEW_ITEMS, returns=types.TaskItemAnswer)
+@guarded(TaskOp.VIEW_ITEMS)
 async def task_item(
     info: Info, item_id: ItemId, *, provider: Provider = "auto"
-) -> views.TaskItemAnswerView:
+) -> types.TaskItemAnswer:
     """Read one item; its comments need `view_comments` besides."""
     context = info.context
     code = routing.provider_code(provider, context)
@@ -185,7 +185,7 @@ async def task_item(
         context.loaders.task_item(account, item_id, read_arguments.visibility(info, allowed)),
         what="item",
     )
-    return views.TaskItemAnswerView(
+    return types.TaskItemAnswer(
         provider=account.connection.provider,
         item=item,
         access_info=context.caller.access_info(Surface.TASKS),

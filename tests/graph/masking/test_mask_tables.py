@@ -90,6 +90,7 @@ def test_every_field_of_an_email_shows_the_record_attribute_of_its_name():
     ],
 )
 def test_the_coordinates_a_token_may_not_see(visible, hidden):
+    build()
     grant = Grant.read(validate({"visibleEmailFields": list(visible)}))
 
     assert masks.by_type(masks.hidden(grant), {"email"}) == hidden

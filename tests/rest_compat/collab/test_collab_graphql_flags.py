@@ -6,8 +6,9 @@ from paths import REPOSITORY
 from suites import slow_but
 from world import BROKEN
 
-from graph.masking.collab_masks import MUTATIONS, QUERIES
-from policy.vocabulary import CollabOp
+from graph import schema
+from graph.masking.guards import requirements
+from policy.vocabulary import CollabOp, Surface
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -45,7 +46,9 @@ FLAGS = {
 
 
 async def test_the_flag_table_covers_every_field():
-    assert FLAGS.keys() == {*QUERIES, *MUTATIONS}
+    needs = requirements(schema.build())
+
+    assert FLAGS.keys() == {name for name, need in needs.items() if need.surface is Surface.COLLAB}
 
 
 def value(kind):
@@ -70,7 +73,7 @@ def required(arguments):
 def document(name):
     """Return the shortest document that selects the field."""
     root, word = SCHEMA.query_type, "query"
-    if name in MUTATIONS:
+    if name in SCHEMA.mutation_type.fields:
         root, word = SCHEMA.mutation_type, "mutation"
     field = root.fields[name]
     arguments_text = required(field.args)
