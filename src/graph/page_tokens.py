@@ -27,14 +27,18 @@ class _Sealed(msgspec.Struct, array_like=True, frozen=True):
     state: msgspec.Raw
 
 
-def seal(context: Context, route: str, filters: Mapping[str, object], state: object) -> str:
+def seal(
+    context: Context, route: str, filters: Mapping[str, object], state: object | None
+) -> str | None:
     """
-    Write *state* (anything msgspec can encode) into a page token.
+    Write *state* (anything msgspec can encode) into a page token; None when nothing follows.
 
     Raises:
         TooMuch: The token would be longer than 4,096 characters, because of long upstream names
             or cursors. The page can be requested again.
     """
+    if state is None:
+        return None
     sealed = _Sealed(int(context.now().timestamp()), msgspec.Raw(msgspec.msgpack.encode(state)))
     token = context.sealer.seal(
         msgspec.msgpack.encode(sealed), context=_binding(context, route, filters)
@@ -45,15 +49,21 @@ def seal(context: Context, route: str, filters: Mapping[str, object], state: obj
 
 
 def unseal(
-    context: Context, route: str, filters: Mapping[str, object], token: str, kind: type[State]
-) -> State:
+    context: Context,
+    route: str,
+    filters: Mapping[str, object],
+    token: str | None,
+    kind: type[State],
+) -> State | None:
     """
-    Return the state in a page token.
+    Return the state in a page token; None without one.
 
     Raises:
         InvalidInput: `INVALID_PAGE_TOKEN`: the page token is damaged, too old, or of another
             access token, route or set of filters.
     """
+    if not token:
+        return None
     if len(token) > MAX_LENGTH:
         raise _invalid()
     try:

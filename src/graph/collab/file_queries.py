@@ -10,11 +10,12 @@ from typing import Annotated
 import msgspec
 import strawberry
 
+from graph import page_tokens
 from graph.collab import ids, types
 from graph.collab.failures import auth_warnings, folder_not_downloadable, translate_failures
 from graph.collab.file_filters import ORDERS, REVEALING, Filters, parse_order
 from graph.collab.labels import add_labels
-from graph.collab.paging import clean_text, fill_page, make_token, read_token
+from graph.collab.paging import clean_text, fill_page
 from graph.collab.visibility.access import AccessChecker, AccessibleFile, open_access
 from graph.collab.visibility.parent_visibility import redact_surroundings
 from graph.context import Context, Info
@@ -123,7 +124,7 @@ async def collab_files(  # noqa: PLR0913 - the documented parameters, name by na
     filters.check_people()
     size = context.clamp_limit(limit, default=25, maximum=MAX_LIMIT)
     binding = filters.binding()
-    cursor = read_token(context, "collabFiles", binding, page_token, str)
+    cursor = page_tokens.unseal(context, "collabFiles", binding, page_token, str)
     access = open_access(context)
     filters.require_unmasked_filters(context.caller)
     folders, failed = await _start_folders(access, filters)
@@ -145,7 +146,7 @@ async def collab_files(  # noqa: PLR0913 - the documented parameters, name by na
     files = await redact_surroundings(access, page.items, fields)
     if "labels" in fields:
         files = await add_labels(access, files)
-    token = make_token(context, "collabFiles", binding, page.next)
+    token = page_tokens.seal(context, "collabFiles", binding, page.next)
     return types.DriveFilePage(
         files=files,
         next_page_token=token,

@@ -7,10 +7,11 @@ import msgspec
 import strawberry
 from msgspec.structs import replace
 
+from graph import page_tokens
 from graph.collab import ids
 from graph.collab.failures import auth_warnings, translate_failures
 from graph.collab.labels import add_row_labels
-from graph.collab.paging import clean_text, fill_page, make_token, read_token
+from graph.collab.paging import clean_text, fill_page
 from graph.collab.site_queries import PageToken, SiteId
 from graph.collab.site_types import CollabListItemPage
 from graph.collab.visibility import column_masks
@@ -76,7 +77,7 @@ async def collab_list_items(  # noqa: PLR0913 - the documented parameters, name 
         "orderBy": query.order_by,
         "select": query.select,
     }
-    cursor = read_token(context, "collabListItems", binding, page_token, str)
+    cursor = page_tokens.unseal(context, "collabListItems", binding, page_token, str)
     access = open_access(context)
     column_masks.require_unmasked(context.caller, query.filter, query.order_by)
     site_list = await access.read_list(key, inside=True)
@@ -97,7 +98,7 @@ async def collab_list_items(  # noqa: PLR0913 - the documented parameters, name 
     page = await fill_page(read_page, access.check_rows, limit=query.limit, cursor=cursor)
     name = site_list.display_name if access.visible_lists([site_list]) else None
     rows = await complete_rows(context, access, page.items, fields, list_name=name)
-    token = make_token(context, "collabListItems", binding, page.next)
+    token = page_tokens.seal(context, "collabListItems", binding, page.next)
     return CollabListItemPage(
         items=rows,
         next_page_token=token,

@@ -1,13 +1,11 @@
 """Pages of visible entries: filled from upstream pages, or cut from a listing read as a whole."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from itertools import compress
 from typing import Generic, TypeVar
 
 import msgspec
 
-from graph import page_tokens
-from graph.context import Context
 from providers.ports.collab import Page
 
 MAX_PAGES = 5  # upstream pages for one of ours; docs/spec/paging.md#page-filling
@@ -86,17 +84,3 @@ def cut_page(
 def clean_text(text: str | None) -> str | None:
     """Trim a search text; None if it is blank."""
     return (text or "").strip() or None
-
-
-def read_token(
-    context: Context, route: str, binding: Mapping[str, object], token: str | None, kind: type[T]
-) -> T | None:
-    """Return the position in a page token; None without a token."""
-    return page_tokens.unseal(context, route, binding, token, kind) if token else None
-
-
-def make_token(
-    context: Context, route: str, binding: Mapping[str, object], position: object
-) -> str | None:
-    """Return the page token of a position; None when nothing follows."""
-    return None if position is None else page_tokens.seal(context, route, binding, position)

@@ -8,9 +8,10 @@ import msgspec
 import strawberry
 from msgspec.structs import replace
 
+from graph import page_tokens
 from graph.collab import ids
 from graph.collab.failures import auth_warnings, translate_failures
-from graph.collab.paging import SortKey, clean_text, cut_page, fill_page, make_token, read_token
+from graph.collab.paging import SortKey, clean_text, cut_page, fill_page
 from graph.collab.site_types import CollabDrivePage, CollabListPage, CollabSitePage
 from graph.collab.visibility.access import AccessChecker, open_access
 from graph.collab.visibility.parent_visibility import site_name
@@ -63,7 +64,7 @@ async def collab_sites(
     search_text = clean_text(q)
     size = context.clamp_limit(limit, default=25, maximum=MAX_SITES)
     binding: dict[str, object] = {"q": search_text}
-    after = read_token(context, "collabSites", binding, page_token, SitePosition)
+    after = page_tokens.unseal(context, "collabSites", binding, page_token, SitePosition)
     access = open_access(context)
     if search_text:
         context.caller.require_visible("The filter 'q'", *_REVEALING["q"])
@@ -85,7 +86,7 @@ async def collab_sites(
     following = None if next_key is None else SitePosition(key=next_key)
     return CollabSitePage(
         sites=sites,
-        next_page_token=make_token(context, "collabSites", binding, following),
+        next_page_token=page_tokens.seal(context, "collabSites", binding, following),
         has_more=next_key is not None,
         access_info=context.caller.access_info(Surface.COLLAB),
         auth_warnings=auth_warnings(context, all_sites.failed),
@@ -120,7 +121,7 @@ async def _unsorted_page(
 
     page = await fill_page(read_page, check_visible, limit=limit, cursor=cursor)
     following = None if page.next is None else SitePosition(cursor=page.next)
-    token = make_token(context, "collabSites", {"q": search_text}, following)
+    token = page_tokens.seal(context, "collabSites", {"q": search_text}, following)
     return CollabSitePage(
         sites=tuple({site.site: site for site in page.items}.values()),
         next_page_token=token,
@@ -153,7 +154,7 @@ async def collab_drives(
     site = ids.parse_site(site_id)
     size = context.clamp_limit(limit, default=50, maximum=MAX_LISTS)
     binding: dict[str, object] = {"site": site}
-    after = read_token(context, "collabDrives", binding, page_token, tuple[str, str])
+    after = page_tokens.unseal(context, "collabDrives", binding, page_token, tuple[str, str])
     access = open_access(context)
     all_drives = await access.read_in_site(site, lambda: access.records.drives_of(site))
     drives, next_key = cut_page(
@@ -161,7 +162,7 @@ async def collab_drives(
     )
     return CollabDrivePage(
         drives=drives,
-        next_page_token=make_token(context, "collabDrives", binding, next_key),
+        next_page_token=page_tokens.seal(context, "collabDrives", binding, next_key),
         has_more=next_key is not None,
         access_info=context.caller.access_info(Surface.COLLAB),
     )
@@ -193,7 +194,7 @@ async def collab_lists(
     site, hidden = ids.parse_site(site_id), bool(include_hidden)
     size = context.clamp_limit(limit, default=50, maximum=MAX_LISTS)
     binding: dict[str, object] = {"site": site, "hidden": hidden}
-    after = read_token(context, "collabLists", binding, page_token, tuple[str, str])
+    after = page_tokens.unseal(context, "collabLists", binding, page_token, tuple[str, str])
     access = open_access(context)
     all_lists = await access.read_in_site(
         site, lambda: access.records.lists_of(site, include_hidden=hidden)
@@ -208,7 +209,7 @@ async def collab_lists(
         )
     return CollabListPage(
         lists=lists,
-        next_page_token=make_token(context, "collabLists", binding, next_key),
+        next_page_token=page_tokens.seal(context, "collabLists", binding, next_key),
         has_more=next_key is not None,
         access_info=context.caller.access_info(Surface.COLLAB),
     )

@@ -38,7 +38,9 @@ def require_room(mailboxes: Sequence[Connection]) -> None:
         )
 
 
-def seal(context: Context, filters: Filters, positions: Mapping[int, ConnectionPosition]) -> str:
+def seal(
+    context: Context, filters: Filters, positions: Mapping[int, ConnectionPosition]
+) -> str | None:
     """
     Write the position of each mailbox, by connection id, into a page token.
 
@@ -63,7 +65,7 @@ def seal(context: Context, filters: Filters, positions: Mapping[int, ConnectionP
     return page_tokens.seal(context, _ROUTE, filters.binding(), state)
 
 
-def unseal(context: Context, filters: Filters, token: str) -> dict[int, ConnectionPosition]:
+def unseal(context: Context, filters: Filters, token: str | None) -> dict[int, ConnectionPosition]:
     """
     Return the position of each mailbox, by connection id.
 
@@ -79,6 +81,6 @@ def unseal(context: Context, filters: Filters, token: str) -> dict[int, Connecti
             total=total,
             total_exact=exact,
         )
-        for received_ms, last, mailboxes in state
+        for received_ms, last, mailboxes in state or ()
         for connection, returned, total, exact, exhausted in mailboxes
     }

@@ -139,7 +139,7 @@ async def _page(
     context = info.context
     filters.check()
     size = context.clamp_limit(limit, default=20, maximum=filtering.MAX_LIMIT)
-    positions = page_positions.unseal(context, filters, page_token) if page_token else {}
+    positions = page_positions.unseal(context, filters, page_token)
     page_positions.require_room(context.caller.usable_connections(Surface.EMAIL))
     query = filtering.query(filters, context, limit=size)
     foreseen = _with_body(wanted(info.raw, "LastContact.email"), keep=False)

@@ -15,7 +15,6 @@ from graph.warnings import warnings
 from policy.vocabulary import Surface, TaskField, TaskOp
 from providers.catalogue.tables import NAMES
 from providers.ports.tasks import BoardQuery, ItemQuery, TaskPosition
-from providers.tasks.accounts import TaskAccount
 
 MAX_LIMIT, DEFAULT_LIMIT = 200, 50
 
@@ -72,21 +71,25 @@ async def task_boards(  # noqa: PLR0913 - the documented parameters, name by nam
     text = read_arguments.text(q)
     size = context.clamp_limit(limit, default=DEFAULT_LIMIT, maximum=MAX_LIMIT)
     account = routing.choose_account(code, context)
-    filters = {"q": text, "includeArchived": bool(include_archived)}
+    filters = {
+        "q": text,
+        "includeArchived": bool(include_archived),
+        "connection": account.connection.id,
+    }
     query = BoardQuery(
         text=text,
         only=routing.boards(context, account),
         archived=bool(include_archived),
         limit=size,
     )
-    after = _read_position(context, account, "taskBoards", filters, page_token)
+    after = page_tokens.unseal(context, "taskBoards", filters, page_token, TaskPosition)
     page = await routing.translate_failures(
         account.port.boards(query, after=after, wanted=wanted(info.raw, "TaskBoard")), what=None
     )
     return types.TaskBoardPage(
         provider=account.connection.provider,
         boards=page.boards,
-        next_page_token=_token(context, account, "taskBoards", filters, page.position),
+        next_page_token=page_tokens.seal(context, "taskBoards", filters, page.position),
         has_more=page.position is not None,
         access_info=context.caller.access_info(Surface.TASKS),
         auth_warnings=warnings(context, Surface.TASKS, ()),
@@ -151,10 +154,11 @@ async def task_items(  # noqa: PLR0913 - the documented parameters, name by name
         "status": query.status,
         "assignee": query.assignee,
         "assigneeEmail": query.assignee_email,
+        "connection": account.connection.id,
     }
-    after = _read_position(context, account, "taskItems", filters, page_token)
+    after = page_tokens.unseal(context, "taskItems", filters, page_token, TaskPosition)
     routing.require_board(context, account, board_id)
-    _require_visible_filters(query, context)
+    _require_visible_filters(filters, context)
     visibility = read_arguments.visibility(info, routing.boards(context, account))
     page = await routing.translate_failures(
         account.port.items(board_id, query, after=after, visibility=visibility), what="board"
@@ -162,7 +166,7 @@ async def task_items(  # noqa: PLR0913 - the documented parameters, name by name
     return types.TaskItemPage(
         provider=account.connection.provider,
         items=page.items,
-        next_page_token=_token(context, account, "taskItems", filters, page.position),
+        next_page_token=page_tokens.seal(context, "taskItems", filters, page.position),
         has_more=page.position is not None,
         total_count=page.total,
         access_info=context.caller.access_info(Surface.TASKS),
@@ -192,41 +196,7 @@ async def task_item(
     )
 
 
-def _require_visible_filters(query: ItemQuery, context: Context) -> None:
-    values = {
-        "q": query.text,
-        "status": query.status,
-        "assignee": query.assignee,
-        "assigneeEmail": query.assignee_email,
-    }
+def _require_visible_filters(filters: Mapping[str, object], context: Context) -> None:
     for name, fields in _REVEALING.items():
-        if values[name]:
+        if filters[name]:
             context.caller.require_visible(f"The filter '{name}'", *fields)
-
-
-def _binding(account: TaskAccount, filters: Mapping[str, object]) -> dict[str, object]:
-    return {**filters, "connection": account.connection.id}
-
-
-def _read_position(
-    context: Context,
-    account: TaskAccount,
-    route: str,
-    filters: Mapping[str, object],
-    token: str | None,
-) -> TaskPosition | None:
-    if not token:
-        return None
-    return page_tokens.unseal(context, route, _binding(account, filters), token, TaskPosition)
-
-
-def _token(
-    context: Context,
-    account: TaskAccount,
-    route: str,
-    filters: Mapping[str, object],
-    position: TaskPosition | None,
-) -> str | None:
-    if position is None:
-        return None
-    return page_tokens.seal(context, route, _binding(account, filters), position)
