@@ -5,7 +5,7 @@ A model sees results, and mostly no protocol errors (docs/spec/agents.md#refusal
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
@@ -13,7 +13,7 @@ import orjson
 from agent_tools.answers import Answer
 from agent_tools.arguments import argument_of
 from agent_tools.rows import ToolCall
-from policy.vocabulary import Code
+from policy.vocabulary import LAYER_BY_CODE, Code, Layer
 from rest_compat.responses import RestResponse
 
 MAX_SENTENCE = 400  # characters
@@ -53,60 +53,37 @@ def _sentence(field: str, reason: str) -> str:
 
 
 def _repair(code: str, body: Mapping[str, Any], headers: Mapping[str, str]) -> str:
+    repair = _BY_CODE.get(code, _BY_LAYER.get(LAYER_BY_CODE[Code(code)], ""))
     flags = body.get("requiredOperations") or filter(None, [body.get("requiredOperation")])
-    repair = _REPAIRS.get(code)
-    decision = f"decision {body['requestId']}"
-    if code == Code.OPERATION_NOT_ALLOWED:
-        return f"The operator would have to allow {_either(flags)}; {decision}."
-    if code == Code.RATE_LIMITED:
-        return f"Wait {headers.get('Retry-After', '1')} seconds."
-    if repair is None:
-        return f"Tell the operator: {decision}." if code in _OPERATORS else ""
-    return repair.replace("{decision}", decision)
-
-
-def _either(flags: Iterable[str]) -> str:
-    return " or ".join(flags) or "this"
+    return repair.format(
+        decision=f"decision {body['requestId']}",
+        flags=" or ".join(flags) or "this",
+        seconds=headers.get("Retry-After", "1"),
+    )
 
 
 _ALLOW = "The operator would have to allow it; {decision}."
-_CHANGE = "Change the named arguments and call again."
-_AGAIN = "Nothing was done; try again in a minute."
+_TELL = "Tell the operator: {decision}."
 _FIND = "Find the id again; it may be gone, or not yours to see."
-_REPAIRS: Mapping[str, str] = {
-    **dict.fromkeys(
-        (
-            Code.ACCESS_DENIED,
-            Code.BLOCKED,
-            Code.TIMEFRAME_DENIED,
-            Code.FIELD_NOT_VISIBLE,
-            Code.RECIPIENT_NOT_ALLOWED,
-            Code.DOCUMENT_NOT_ALLOWED,
-            Code.NO_WRITABLE_FIELDS,
-            Code.READ_ONLY,
-            Code.EMAIL_NOT_ENABLED,
-            Code.CALENDAR_NOT_ENABLED,
-            Code.COLLAB_NOT_ENABLED,
-        ),
-        _ALLOW,
-    ),
-    **dict.fromkeys(
-        (
-            Code.VALIDATION_ERROR,
-            Code.INVALID_PARAMETER,
-            Code.MISSING_PARAMETER,
-            Code.INVALID_RANGE,
-            Code.INVALID_ID,
-            Code.INVALID_QUERY,
-            Code.INVALID_FILTER,
-            Code.INVALID_DESTINATION,
-            Code.PROVIDER_REQUIRED,
-            Code.INVALID_PROVIDER,
-        ),
-        _CHANGE,
-    ),
+_AGAIN = "Nothing was done; try again in a minute."
+_BY_LAYER: Mapping[Layer, str] = {
+    **dict.fromkeys((Layer.DOCUMENT, Layer.SURFACE, Layer.SCOPE, Layer.MASK), _ALLOW),
+    **dict.fromkeys((Layer.CONNECTIONS, Layer.USABLE_CONNECTION), _TELL),
+    Layer.INPUT: "Change the named arguments and call again.",
+}
+_BY_CODE: Mapping[str, str] = {
+    Code.OPERATION_NOT_ALLOWED: "The operator would have to allow {flags}; {decision}.",
+    Code.READ_ONLY: _ALLOW,
+    Code.RATE_LIMITED: "Wait {seconds} seconds.",
     **dict.fromkeys((Code.NOT_FOUND, Code.EVENT_NOT_FOUND, Code.CALENDAR_NOT_FOUND), _FIND),
     **dict.fromkeys((Code.OVERLOADED, Code.PROVIDER_ERROR), _AGAIN),
+    **dict.fromkeys(
+        (Code.PROVIDER_REFUSED, Code.SENDING_REFUSED, Code.QUOTA_EXCEEDED, Code.INTERNAL_ERROR),
+        _TELL,
+    ),
+    **dict.fromkeys(  # no argument is wrong
+        (Code.UNSUPPORTED_MEDIA_TYPE, Code.PAYLOAD_TOO_LARGE, Code.TOO_LARGE), ""
+    ),
     Code.INVALID_PAGE_TOKEN: "Start again without cursor.",
     Code.NAME_CONFLICT: "Choose another name.",
     Code.EFFECT_CHANGED: "Nothing was done. Call again without confirm to see the effect.",
@@ -115,22 +92,10 @@ _REPAIRS: Mapping[str, str] = {
     Code.OUTCOME_UNKNOWN: "It may have been done: look before you call again.",
     Code.PROVIDER_TIMEOUT: "Of a write, look whether it was done before you call again.",
     Code.QUERY_TOO_COSTLY: "Select less, or lower limit.",
-    Code.GRAPHQL_PARSE_FAILED: "See graph_schema.",
-    Code.GRAPHQL_VALIDATION_FAILED: "See graph_schema.",
+    **dict.fromkeys(
+        (Code.GRAPHQL_PARSE_FAILED, Code.GRAPHQL_VALIDATION_FAILED), "See graph_schema."
+    ),
 }
-_OPERATORS = frozenset(
-    {
-        Code.NO_EMAIL_PROVIDER,
-        Code.NO_CALENDAR_PROVIDER,
-        Code.NO_TASK_PROVIDER,
-        Code.NO_COLLAB_PROVIDER,
-        Code.NO_PROVIDER,
-        Code.PROVIDER_REFUSED,
-        Code.SENDING_REFUSED,
-        Code.QUOTA_EXCEEDED,
-        Code.INTERNAL_ERROR,
-    }
-)
 
 
 def unknown_tool(name: str, nearest: str) -> str:

@@ -43,7 +43,6 @@ class UsableTool(msgspec.Struct, frozen=True, kw_only=True):
         definition: As `tools/list` shows it.
     """
 
-    tool: Tool
     calls: Mapping[str, UsableCall]
     definition: Mapping[str, Any]
 
@@ -64,7 +63,7 @@ def toolbox(shape: GraphQLSchema, facts: Facts, is_masked: IsMasked) -> Mapping[
         }
         if calls:
             definition = _definition(tool, calls, shape, facts)
-            tools[tool.name] = UsableTool(tool=tool, calls=calls, definition=definition)
+            tools[tool.name] = UsableTool(calls=calls, definition=definition)
     return MappingProxyType(tools)
 
 

@@ -85,31 +85,28 @@ class Package:
                 parser.Parse(chunk)
         parser.Parse(b"", True)
 
+    def elements(self, part: str) -> list[tuple[str, Attributes]]:
+        """Return the elements of a small part in the order of their starts, without their texts."""
+        elements: list[tuple[str, Attributes]] = []
+        self.parse(part, lambda name, attributes: elements.append((name, attributes)))
+        return elements
+
     def targets(self, part: str) -> dict[str, str]:
         """Return the parts that *part* refers to, by the ids of its relationships."""
         path, targets = PurePosixPath(part), dict[str, str]()
-
-        def start(name: str, attributes: Attributes) -> None:
+        for name, attributes in self.elements(str(path.parent / "_rels" / f"{path.name}.rels")):
             if name == "Relationship" and attributes.get("TargetMode") != "External":
                 target = attributes.get("Target", "")
-                absolute = target.startswith("/")
-                folder = PurePosixPath() if absolute else path.parent
+                folder = PurePosixPath() if target.startswith("/") else path.parent
                 targets[attributes.get("Id", "")] = _joined(folder, target.lstrip("/"))
-
-        self.parse(str(path.parent / "_rels" / f"{path.name}.rels"), start)
         return targets
 
     def ordered(self, part: str, element: str) -> Iterator[tuple[str, str]]:
         """Yield name and part of each *element* of *part*, which refers to it by its id."""
-        listed: list[tuple[str, str]] = []
-
-        def start(name: str, attributes: Attributes) -> None:
-            if name == element:
-                listed.append((attributes.get("name", ""), attributes.get("rid", "")))
-
-        self.parse(part, start)
         targets = self.targets(part)
-        yield from ((name, targets[id_]) for name, id_ in listed if id_ in targets)
+        for name, attributes in self.elements(part):
+            if name == element and attributes.get("rid") in targets:
+                yield attributes.get("name", ""), targets[attributes["rid"]]
 
 
 def _refuse(*_: object) -> None:
@@ -251,10 +248,7 @@ class Cells:
 def sheets(file: BinaryIO, output: Output) -> None:
     """Write the cells of the sheets of Excel; dates as ISO 8601, other numbers as stored."""
     package = Package(file)
-    strings, epoch = _shared_strings(package), datetime(1899, 12, 30)  # noqa: DTZ001 - no zone
-    if _uses_1904(package):
-        epoch = datetime(1904, 1, 1)  # noqa: DTZ001 - no zone
-    dates = _date_styles(package)
+    strings, dates, epoch = _shared_strings(package), _date_styles(package), _epoch(package)
     for name, part in package.ordered("xl/workbook.xml", "sheet"):
         output.line(f"[Sheet {name}]")
         cells = Cells(output, strings, dates, epoch)
@@ -283,36 +277,28 @@ def _shared_strings(package: Package) -> list[str]:
     return ["".join(pieces) for pieces in strings]
 
 
-def _uses_1904(package: Package) -> bool:
-    values: list[str] = []
-
-    def start(name: str, attributes: Attributes) -> None:
-        if name == "workbookPr":
-            values.append(attributes.get("date1904", "0"))
-
-    package.parse("xl/workbook.xml", start)
-    return values[:1] in (["1"], ["true"])
+def _epoch(package: Package) -> datetime:
+    """Return the day 0 of the workbook's dates."""
+    for name, attributes in package.elements("xl/workbook.xml"):
+        if name == "workbookPr" and attributes.get("date1904") in {"1", "true"}:
+            return datetime(1904, 1, 1)  # noqa: DTZ001 - no zone
+    return datetime(1899, 12, 30)  # noqa: DTZ001 - no zone
 
 
 def _date_styles(package: Package) -> set[int]:
     """Return the indices of the styles that show a number as a date or a time."""
     formats = {*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)}
     styles: list[int] = []
-    inside: list[str] = []
-
-    def start(name: str, attributes: Attributes) -> None:
-        inside.append(name)
+    group = ""
+    for name, attributes in package.elements("xl/styles.xml"):
         if name == "numFmt":
-            code = re.sub(r'"[^"]*"|\[[^\[\]]*\]|\\.', "", attributes.get("formatCode", ""))
+            code = re.sub(r'"[^"]*"|\[[^\]]*\]|\\.', "", attributes.get("formatCode", ""))
             if re.search("[ymdhs]", code, re.IGNORECASE):
                 formats.add(int(attributes.get("numFmtId", "0")))
-        elif name == "xf" and "cellXfs" in inside:
+        elif name in {"cellStyleXfs", "cellXfs"}:
+            group = name
+        elif name == "xf" and group == "cellXfs":
             styles.append(int(attributes.get("numFmtId", "0")))
-
-    def finish(_: str) -> None:
-        inside.pop()
-
-    package.parse("xl/styles.xml", start, finish)
     return {index for index, number in enumerate(styles) if number in formats}
 
 
