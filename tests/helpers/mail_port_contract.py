@@ -1116,6 +1116,26 @@ async def test_a_reply_is_sent_once(account):
     assert account.stored(folder="drafts") == []
 
 
+@pytest.mark.parametrize("action", ["reply", "forward"])
+async def test_a_reply_whose_draft_got_no_response_is_sent_once(account, action):
+    name = original(account)
+    account.fault(kind="lostAnswer", count=1, match="", method="POST")
+
+    await answer(account, name, action)
+
+    _, email = await sent(account)
+    assert (email.body.count("Fine."), email.body.count("Shall we?")) == (1, 1)
+    assert account.stored(folder="drafts") == []
+
+
+async def answer(account, name, action):
+    if action == "reply":
+        await account.port.reply(name, reply())
+    else:
+        forward = Forward(to=(BOB,), body="<p>Fine.</p>", attempt=reply().attempt)
+        await account.port.forward(name, forward)
+
+
 class RefusedRecipients(Exception):
     """The error of a check; not a failure of the provider."""
 

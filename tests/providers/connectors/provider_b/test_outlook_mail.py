@@ -25,6 +25,7 @@ NOON_OF_PAGE = datetime(2026, 11, 20, 12, tzinfo=UTC)
 BOB = Participant(email="bob@south.example")
 WAYS = {"the mailbox": {}, "the index": {"text": "words", "text_fields": TEXT}}
 DRAFT = Draft(to=(BOB,), subject="Plan", body="x", attempt=SendAttempt(message_id="a@gw.example"))
+REPLY = Reply(body="Fine.", attempt=SendAttempt(message_id="r@gw.example"))
 WITH_BODY = frozenset({"subject", "body"})  # a search reads bodies by batches
 
 
@@ -71,9 +72,7 @@ async def test_every_call_prefers_immutable_ids_and_html(account_b):
         await account_b.port.search(query, after=None, wanted=LISTED)
     await account_b.port.get(name, wanted=ALL)
     await account_b.port.thread(thread, wanted=ALL)
-    await account_b.port.reply(
-        name, Reply(body="Fine.", attempt=SendAttempt(message_id="r@gw.example"))
-    )
+    await account_b.port.reply(name, REPLY)
     await account_b.port.change(name, MailChange(read=True, add_labels=("New",)))
     await account_b.port.trash(name)
 
@@ -400,6 +399,34 @@ async def test_a_draft_that_was_never_created_was_not_sent(account_b, monkeypatc
 
     assert caught.value.sent is False
     assert account_b.stored() == []
+
+
+@pytest.mark.parametrize("count", [1, 3])
+async def test_a_reply_whose_change_got_no_response_has_its_text_once(
+    account_b, monkeypatch, count
+):
+    monkeypatch.setattr(delivery, "LOOKUP_DELAYS_SECONDS", (0, 0))
+    name = account_b.add("Plan", body="Shall we?")
+    account_b.fault(kind="lostAnswer", count=count, method="PATCH")
+
+    await account_b.port.reply(name, REPLY)
+
+    (mail,) = account_b.stored(folder="sent")
+    email = await account_b.port.get(mail.immutable_id, wanted=ALL)
+    assert (email.body.count("Fine."), email.body.count("Shall we?")) == (1, 1)
+    assert account_b.stored(folder="drafts") == []
+
+
+async def test_a_reply_that_cannot_be_completed_leaves_no_draft(account_b, monkeypatch):
+    monkeypatch.setattr(delivery, "LOOKUP_DELAYS_SECONDS", (0, 0))
+    name = account_b.add("Plan", body="Shall we?")
+    account_b.fault(kind="lostAnswer", method="PATCH")
+
+    with pytest.raises(Unreachable) as caught:
+        await account_b.port.reply(name, REPLY)
+
+    assert caught.value.sent is False
+    assert [mail.folder for mail in account_b.stored()] == ["inbox"]
 
 
 async def test_a_draft_of_an_earlier_try_is_sent(account_b, monkeypatch):

@@ -125,22 +125,14 @@ class DraftSender:
 
     async def _create_held(self, attempt: SendAttempt, new: NewDraft) -> Message:
         """Create a draft with its Message-ID, by which it is found when the answer is lost."""
-        request = new.request
-        if new.complete is not None:
-            message_id = {"internetMessageId": f"<{attempt.message_id}>"}
-            request = {**request, "message": {**request.get("message", {}), **message_id}}
-
-        async def find_draft() -> Message | None:
-            messages = await self._find(attempt.message_id)
-            draft = next((message for message in messages if message.is_draft), None)
-            return draft and await self._read(draft.id, _CONTENT)
-
         try:
             with delivery.time_for_look_ups():
-                return await self._create(*new.path, json=request)
+                return await self._create(new, attempt.message_id)
         except ProviderFailure as problem:
             failure = without_frames(problem)
-        return await delivery.find_created(attempt, failure, find_draft)
+        return await delivery.find_created(
+            attempt, failure, partial(self._find_draft, attempt.message_id)
+        )
 
     async def _delete_unfinished(self, *message_ids: str) -> Message | None:
         """Delete what attempts that broke off have drafted; return what the person has sent."""
@@ -232,36 +224,41 @@ class DraftSender:
             raise OutcomeUnknown from None
 
     async def _create_or_find(self, message_id: str, write: Compose) -> str:
-        """Create the draft; when the response was lost, find the draft that was created."""
+        """
+        Create the draft and complete it; return its id.
+
+        A draft whose response was lost is found by its Message-ID. One that could not be completed
+        is deleted.
+        """
+        new = await write()
         try:
-            return await self._create_complete(message_id, write)
+            draft = await self._create(new, message_id)
         except ProviderFailure as failure:
             if not delivery.is_ambiguous(failure):
                 raise
-
-        async def find_draft() -> str | None:
-            messages = await self._find(message_id)
-            return next((message.id for message in messages if message.is_draft), None)
-
-        found_id = await delivery.poll(find_draft)
-        if found_id is None:
-            raise Unreachable(sent=False)  # at worst a draft remains
-        return found_id
-
-    async def _create_complete(self, message_id: str, write: Compose) -> str:
-        """Create a draft and complete it; delete it when Graph refuses the changes."""
-        new = await write()
-        draft = await self._create(*new.path, json=new.request)
-        if new.complete is None:
-            return draft.id
-        changes = await new.complete(draft)
-        try:
-            await self._change(draft.id, message_id, changes)
-        except ProviderFailure as failure:
-            if not delivery.is_ambiguous(failure):
-                await self.discard(draft.id)
-            raise
+            created = await delivery.poll(partial(self._find_draft, message_id))
+            if created is None:
+                raise Unreachable(sent=False) from failure  # at worst a draft remains
+            draft = created
+        if new.complete is not None:
+            await self._complete(draft.id, message_id, await new.complete(draft))
         return draft.id
+
+    async def _complete(self, draft: str, message_id: str, changes: Json) -> None:
+        """Change a new draft, again while it is not known whether it was changed."""
+
+        async def change() -> bool:
+            await self._change(draft, message_id, changes)
+            return True
+
+        try:
+            await self._change(draft, message_id, changes)
+        except ProviderFailure as problem:
+            failure = without_frames(problem)
+            if delivery.is_ambiguous(failure) and await delivery.poll(change):
+                return
+            await self.discard(draft)
+            raise delivery.not_sent(failure) from None
 
     async def _attach(self, draft: str, files: Sequence[OutgoingFile]) -> None:
         """
@@ -300,8 +297,17 @@ class DraftSender:
         messages = decode_page(response).value
         return [message for message in messages if is_provider_b_id(message.id)]
 
-    async def _create(self, *segments: str, json: Json) -> Message:
-        response = await self._call("POST", *ROOT, *segments, json=json)
+    async def _find_draft(self, message_id: str) -> Message | None:
+        messages = await self._find(message_id)
+        draft = next((message for message in messages if message.is_draft), None)
+        return draft and await self._read(draft.id, _CONTENT)
+
+    async def _create(self, new: NewDraft, message_id: str) -> Message:
+        request = new.request
+        if new.complete is not None:  # Graph composes it: the Message-ID is a change of that
+            changes = {"internetMessageId": f"<{message_id}>"}
+            request = {**request, "message": {**request.get("message", {}), **changes}}
+        response = await self._call("POST", *ROOT, *new.path, json=request)
         message = decode_message(response)
         if not is_provider_b_id(message.id):
             raise Broken
