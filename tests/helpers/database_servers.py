@@ -144,11 +144,18 @@ class PostgresServer:
         """
         server = self._process.pid
         os.kill(server, signal.SIGSTOP)
-        listed = subprocess.run(
-            ["ps", "-o", "pid=", "--ppid", str(server)], capture_output=True, text=True, check=False
-        )
-        for pid in [*map(int, listed.stdout.split()), server]:
+        for pid in [*self.children(), server]:
             os.kill(pid, number)
+
+    def children(self) -> list[int]:
+        """Return the ids of the processes that serve connections or work in the background."""
+        listed = subprocess.run(
+            ["ps", "-o", "pid=", "--ppid", str(self._process.pid)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return [*map(int, listed.stdout.split())]
 
     def _begin(self, name: str, *arguments: str) -> subprocess.Popen[bytes]:
         return subprocess.Popen(

@@ -21,6 +21,7 @@ class Operator(columns.Row, table=True):
     """A person whose accounts are connected; `id` is a UUID."""
 
     __tablename__ = "operators"
+    __table_args__ = (sa.Index("ix_operators_created_at_id", "created_at", "id"),)
 
     id: str = Field(primary_key=True, max_length=36)
     email: str = Field(max_length=320)
