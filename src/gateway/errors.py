@@ -1,5 +1,8 @@
 """Failures of the process itself: an unavailable database, and a command that cannot be done."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from gateway.version import VERSION
 from policy.refusals import Refusal
 from policy.vocabulary import Code
@@ -22,10 +25,26 @@ class CommandError(Exception):
     """A command failed for a reason that its message states and the operator may read."""
 
 
+# Module -> its extra, and what needs it.
+_EXTRAS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {"icalendar": ("demo", "The sandbox"), "opentelemetry": ("traces", "AGW_TRACES_ENDPOINT")}
+)
+
+
+def is_of_extra(module: str) -> bool:
+    """Return whether a module is installed by an extra alone."""
+    return module.partition(".")[0] in _EXTRAS
+
+
 def missing_module(module: str) -> str:
     """Name a module that is not installed, and the command that installs it with its extra."""
+    package = module.partition(".")[0]
+    sentence = f"The module {package} is not installed."
+    if not is_of_extra(module):
+        return sentence
+    extra, user = _EXTRAS[package]
     wheel = f"access_gateway-{VERSION}-py3-none-any.whl"
     return (
-        f"The module {module.partition('.')[0]} is not installed. The sandbox needs the extra "
-        f"packages: pip install 'dist/{wheel}[demo]' (./run build makes the wheel)."
+        f"{sentence} {user} needs the extra packages: pip install 'dist/{wheel}[{extra}]' "
+        "(./run build makes the wheel)."
     )

@@ -300,7 +300,7 @@ class Settings(BaseSettings):
     traces_endpoint: BaseUrl | None = Field(
         default=None,
         description="Base URL of an OpenTelemetry collector that takes OTLP over HTTP, such as "
-        "`http://127.0.0.1:4318`. Default: no traces.",
+        "`http://127.0.0.1:4318`. Needs the extra `traces`. Default: no traces.",
     )
     traces_share: float = Field(
         default=1.0,

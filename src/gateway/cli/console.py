@@ -130,7 +130,7 @@ def _sentences(problem: Exception) -> Sequence[str]:  # noqa: C901 - one case pe
     from pydantic import ValidationError
     from sqlalchemy.exc import ArgumentError, DBAPIError
 
-    from gateway.errors import CommandError, missing_module
+    from gateway.errors import CommandError, is_of_extra, missing_module
     from gateway.operations.rows import NoSuchRow, UnknownReference
     from gateway.secrets.keyring import WeakSecret
     from gateway.settings import NotConfigured
@@ -159,16 +159,12 @@ def _sentences(problem: Exception) -> Sequence[str]:  # noqa: C901 - one case pe
             return (f"AGW_DATABASE_URL is not a valid database URL: {forms}",)
         case DBAPIError() | sqlite.Error():
             return (f"The database refused: {reason(problem)}",)
-        case ModuleNotFoundError() if _is_of_demo_extra(problem.name or ""):
+        case ModuleNotFoundError() if is_of_extra(problem.name or ""):
             return (missing_module(problem.name or ""),)
         case OSError():
             return (f"{problem.strerror or problem}: {problem.filename or ''}".rstrip(": "),)
         case _:
             return ()
-
-
-def _is_of_demo_extra(module: str) -> bool:
-    return module.partition(".")[0] == "icalendar"
 
 
 def settings_errors(problem: Any) -> Iterator[str]:

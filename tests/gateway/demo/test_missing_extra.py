@@ -1,4 +1,4 @@
-"""Without the packages of the extra `demo`, its commands name the extra; the gateway needs none."""
+"""Without the packages of an extra, what needs them names the extra; the gateway needs none."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ from gateway.version import VERSION
 
 WITHOUT_EXTRA = """
 import sys
-sys.modules["icalendar"] = None
+sys.modules["{module}"] = None
 sys.argv = ["access-gateway", *{words!r}]
 from gateway.cli.main import run
 run()
@@ -23,7 +23,7 @@ run()
     "words", [["demo", "--port", "0", "--data", "demo"], ["sandbox", "--port", "0"]]
 )
 def test_a_missing_extra_is_named_in_one_sentence(tmp_path, words):
-    program = WITHOUT_EXTRA.format(words=words)
+    program = WITHOUT_EXTRA.format(module="icalendar", words=words)
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
     )
@@ -36,9 +36,19 @@ def test_a_missing_extra_is_named_in_one_sentence(tmp_path, words):
     )
 
 
-@pytest.mark.slow  # two processes
-def test_a_worker_names_the_missing_module(tmp_path):
-    program = WITHOUT_EXTRA.format(words=[]).replace(
+MISSING = {
+    "icalendar": ({"AGW_SANDBOX": "true"}, "The sandbox", "demo"),
+    "opentelemetry": (
+        {"AGW_TRACES_ENDPOINT": "http://127.0.0.1:4318"}, "AGW_TRACES_ENDPOINT", "traces"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.slow  # a process for each row
+@pytest.mark.parametrize("module", MISSING)
+def test_a_worker_names_the_missing_module(tmp_path, module):
+    settings, user, extra = MISSING[module]
+    program = WITHOUT_EXTRA.format(module=module, words=[]).replace(
         "from gateway.cli.main import run\nrun()", "from gateway.server import create\ncreate()"
     )
     secrets = {
@@ -48,14 +58,40 @@ def test_a_worker_names_the_missing_module(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", program],
         cwd=tmp_path,
-        env={**os.environ, **secrets, "AGW_SANDBOX": "true", "AGW_LOG_FORMAT": "json"},
+        env={**os.environ, **secrets, **settings, "AGW_LOG_FORMAT": "json"},
         capture_output=True,
         text=True,
         check=False,
     )
 
     assert done.returncode == STARTUP_FAILURE
-    assert "a worker could not start: The module icalendar is not installed." in done.stderr
+    assert (
+        f"a worker could not start: The module {module} is not installed. {user} needs the extra "
+        f"packages: pip install 'dist/access_gateway-{VERSION}-py3-none-any.whl[{extra}]' "
+        "(./run build makes the wheel)."
+    ) in done.stderr
+
+
+@pytest.mark.slow  # a process
+def test_a_gateway_without_a_collector_needs_no_opentelemetry(tmp_path):
+    program = WITHOUT_EXTRA.format(module="opentelemetry", words=[]).replace(
+        "from gateway.cli.main import run\nrun()",
+        "from gateway.server import create\nassert create() is not None",
+    )
+    secrets = {
+        "AGW_ADMIN_TOKEN": "the-admin-token-of-tests",
+        "AGW_SECRET_KEYS": "a-secret-of-tests",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env={**os.environ, **secrets},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.slow  # a process
