@@ -14,7 +14,7 @@ from providers.bounded_map import BoundedMap
 
 # In the scope of a request: whether it is the first of its connection.
 FIRST_OF_CONNECTION = "gateway.first_of_connection"
-KNOWN = 16_384  # credentials; about 2 MB
+KNOWN = 131_072  # credentials; about 16 MB
 
 
 class Outcome(Protocol):

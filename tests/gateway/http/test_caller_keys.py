@@ -31,6 +31,14 @@ def test_a_credential_is_a_caller_once_a_request_was_authenticated_with_it(keys)
     assert keys.key_of(scope(b"other")) == "192.0.2.1"
 
 
+def test_100000_active_tokens_are_as_many_callers(keys):
+    tokens = [scope(b"token %d" % number) for number in range(100_000)]
+    for token in tokens:
+        keys.learn(token, ended(200, authenticated=True))
+
+    assert len({keys.key_of(token) for token in tokens}) == 100_000
+
+
 @pytest.mark.parametrize("status", [401, 404, 429, 503])
 def test_wrong_credentials_count_to_the_address(keys, status):
     keys.learn(scope(b"wrong"), ended(status, authenticated=False))
