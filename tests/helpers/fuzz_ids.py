@@ -176,9 +176,9 @@ def of_management(client: httpx.Client) -> Names:
     return {
         "": {
             "path.operatorId": operators,
-            "path.resourceId": [*map(str, resources)],
-            "path.connectionId": [*map(str, connections)],
-            "path.tokenId": [*map(str, tokens[1:])],
+            "path.resourceId": resources,
+            "path.connectionId": connections,
+            "path.tokenId": tokens[1:],
             "body.operatorId": operators,
             "body.resourceId": resources,
             "body.resourceIds[*]": resources,
@@ -193,8 +193,8 @@ def of_management(client: httpx.Client) -> Names:
             "body.action": ["allow", "block"],
         },
         "ruleId": {
-            "path.tokenId": [str(tokens[0])],
-            "path.ruleId": [*map(str, rules)],
+            "path.tokenId": [tokens[0]],
+            "path.ruleId": rules,
             "body.pattern": ["text/*", "image/*"],
             "body.action": ["allow", "block"],
         },

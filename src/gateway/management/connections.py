@@ -13,7 +13,7 @@ from gateway.management import paging
 from gateway.management.bodies import body, described
 from gateway.management.paging import Filters, Pager
 from gateway.management.revocations import tell_revocations
-from gateway.management.router import Router, row_id
+from gateway.management.router import Router, RowId
 from gateway.operations import connections, rows, views
 from gateway.operations.connections import (
     ConnectionChange,
@@ -56,7 +56,7 @@ async def create_connection(
     service: Service,
     new: Annotated[NewConnection, Depends(body(NewConnection))],
 ) -> views.Connection:
-    """Connect an account."""
+    """Connect an account by its credentials, or for a consent that follows."""
     async with services.database.writing() as session:
         return await service.create(session, new)
 
@@ -65,7 +65,7 @@ async def create_connection(
 async def discover_servers(
     services: AppServices, wanted: Annotated[ServerSearch, Depends(body(ServerSearch))]
 ) -> discovery_views.ServerDiscovery:
-    """Search for the mail and calendar servers of an address and try them; store nothing."""
+    """Search for the mail and calendar servers of an address and try them, storing nothing."""
     dns_server = services.settings.dns_server
     discovery = await search.run(services.accounts, wanted, dns_server=dns_server)
     return discovery_views.view(discovery)
@@ -78,7 +78,7 @@ async def list_connections(
     query: Annotated[ConnectionFilters, Depends(paging.query(ConnectionFilters))],
     response: Response,
 ) -> views.ConnectionPage:
-    """List connections by id."""
+    """List connections by id, without credentials."""
     pager = Pager(services.keyring, "connections", query, response)
     async with services.database.reading() as session:
         listed = await service.list_all(
@@ -89,62 +89,65 @@ async def list_connections(
 
 @router.get("/{connection_id}")
 async def get_connection(
-    services: AppServices, service: Service, connection_id: str
+    services: AppServices, service: Service, connection_id: RowId
 ) -> views.Connection:
-    """Read one connection."""
+    """Read one connection, without its credentials."""
     async with services.database.reading() as session:
-        return await service.read(session, row_id(connection_id))
+        return await service.read(session, connection_id)
 
 
 @router.patch("/{connection_id}", openapi_extra=described(ConnectionChange))
 async def change_connection(
     services: AppServices,
     service: Service,
-    connection_id: str,
+    connection_id: RowId,
     change: Annotated[ConnectionChange, Depends(body(ConnectionChange))],
 ) -> views.Connection:
     """Change a connection; new credentials or status `active` make it usable again."""
     async with services.database.writing() as session:
-        connection = await service.change(session, row_id(connection_id), change)
+        connection = await service.change(session, connection_id, change)
     services.accounts.forget(connection.id)
     return connection
 
 
 @router.delete("/{connection_id}", status_code=204)
 async def delete_connection(
-    services: AppServices, service: Service, connection_id: str, response: Response
+    services: AppServices, service: Service, connection_id: RowId, response: Response
 ) -> None:
-    """Remove a connection and its credentials, and revoke its consent; a header has the result."""
-    key = row_id(connection_id)
-    removed = col(ConnectionRow.id) == key
+    """
+    Remove a connection and its credentials, and revoke its consent at the provider.
+
+    The header `X-Consent-Revocation` has the result.
+    """
+    removed = col(ConnectionRow.id) == connection_id
     await delete_events_of(services.database, removed)
     async with services.database.writing() as session:
         pending = await services.revoker.prepare(session, removed)
-        await service.remove(session, key)
-    services.accounts.forget(key)
+        await service.remove(session, connection_id)
+    services.accounts.forget(connection_id)
     await tell_revocations(services, pending, response)
 
 
 @router.post("/{connection_id}/test")
-async def test_connection(services: AppServices, connection_id: str) -> views.ConnectionTest:
-    """Make one harmless upstream read and tell how it went."""
+async def test_connection(services: AppServices, connection_id: RowId) -> views.ConnectionTest:
+    """Test a connection with one harmless read upstream."""
     async with services.database.reading() as session:
-        row = await rows.get(session, ConnectionRow, row_id(connection_id))
+        row = await rows.get(session, ConnectionRow, connection_id)
     return views.ConnectionTest.of(await services.accounts.test(row))
 
 
 @router.post("/{connection_id}/check")
-async def check_connection(services: AppServices, connection_id: str) -> views.ConnectionCheck:
-    """Check what can be checked of the account without changing anything."""
+async def check_connection(services: AppServices, connection_id: RowId) -> views.ConnectionCheck:
+    """Check what can be checked of an account without changing anything in it."""
     async with services.database.reading() as session:
-        row = await rows.get(session, ConnectionRow, row_id(connection_id))
+        row = await rows.get(session, ConnectionRow, connection_id)
     return connections.check_view(await services.accounts.check(row))
 
 
 @router.post("/{connection_id}/reconnect")
-async def reconnect_connection(services: AppServices, connection_id: str) -> views.Consent:
-    """Begin a consent: a person opens `authorizeUrl` before `expiresAt`."""
+async def reconnect_connection(services: AppServices, connection_id: RowId) -> views.Consent:
+    """Begin a new consent, for which a person opens `authorizeUrl` before `expiresAt`."""
     redirect_uri = callback_url(services.settings.base_url)
-    started = await services.oauth.start(row_id(connection_id), redirect_uri=redirect_uri)
+    started = await services.oauth.start(connection_id, redirect_uri=redirect_uri)
     await log_change(services.database, "reconnectConnection", connection_id)
     return views.Consent.of(started)

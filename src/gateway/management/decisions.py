@@ -26,7 +26,11 @@ async def list_decisions(
     query: Annotated[DecisionFilters, Depends(paging.query(DecisionFilters))],
     response: Response,
 ) -> views.DecisionPage:
-    """List decisions; `since` is part of the time asked for, `until` is not."""
+    """
+    List decisions, newest first.
+
+    `since` is part of the time that is asked for, `until` is not.
+    """
     pager = Pager(services.keyring, "decisions", query, response)
     before = None if pager.after is None else (int(pager.after[0]), int(pager.after[1]))
     with contextlib.suppress(StorageUnavailable):  # what is stored already is listed all the same
@@ -38,7 +42,7 @@ async def list_decisions(
 
 @router.get("/provider-errors/{request_id}")
 async def get_provider_errors(services: AppServices, request_id: str) -> views.ProviderErrors:
-    """Read what providers answered behind a request that failed then."""
+    """Read the responses of providers behind a request that failed."""
     with contextlib.suppress(StorageUnavailable):  # what is stored already is read all the same
         await services.provider_errors.flush()
     return await decisions.reasons(services.database, services.keyring, request_id)

@@ -24,7 +24,7 @@ _new = body(NewDocument, limit=MAX_SHORT_BODY)
 async def put_document(
     services: AppServices, name: str, new: Annotated[NewDocument, Depends(_new)]
 ) -> views.SavedDocument:
-    """Save a document, or replace the one of this name; it is checked first."""
+    """Save a GraphQL document as a call of its own, or replace the one of this name."""
     return await saved_documents.save(services, name, new)
 
 
@@ -34,7 +34,7 @@ async def list_documents(
     query: Annotated[Filters, Depends(paging.query(Filters))],
     response: Response,
 ) -> views.DocumentPage:
-    """List documents by name, without their texts."""
+    """List saved documents by name, without their texts."""
     pager = Pager(services.keyring, "documents", query, response)
     after = "" if pager.after is None else str(pager.after[0])
     async with services.database.reading() as session:
@@ -45,13 +45,13 @@ async def list_documents(
 
 @router.get("/{name}")
 async def get_document(services: AppServices, name: str) -> views.SavedDocument:
-    """Read one document."""
+    """Read one saved document."""
     async with services.database.reading() as session:
         return await documents.read(session, prepared.graph(), name)
 
 
 @router.delete("/{name}", status_code=204)
 async def delete_document(services: AppServices, name: str) -> None:
-    """Remove a document; no request that starts later runs it."""
+    """Remove a saved document; no request that starts later runs it."""
     async with services.database.writing() as session:
         await documents.remove(session, name)

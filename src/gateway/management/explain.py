@@ -9,7 +9,7 @@ from gateway.explain.request import ExplainRequest
 from gateway.http import client_addresses
 from gateway.http.request_services import AppServices
 from gateway.management.bodies import body, described
-from gateway.management.router import Router, row_id
+from gateway.management.router import Router, RowId
 from gateway.operations import tokens
 from gateway.operations.validation import invalid
 
@@ -19,17 +19,17 @@ router = Router(prefix="/api/access-tokens", tags=["Access tokens"])
 @router.post("/{token_id}/explain", openapi_extra=described(ExplainRequest))
 async def explain_call(
     services: AppServices,
-    token_id: str,
+    token_id: RowId,
     request: Annotated[ExplainRequest, Depends(body(ExplainRequest))],
 ) -> views.Explanation:
     """
-    Say how a call would go with a token: every layer, and the smallest change that lets it pass.
+    Explain how a call would go with a token, and the smallest change that lets it pass.
 
     The call is tried by dry runs: upstream is read and never changed, and nothing is charged.
     """
     question = request.question()
     async with services.database.reading() as session:
-        chain = await tokens.with_ancestors(session, row_id(token_id))
+        chain = await tokens.with_ancestors(session, token_id)
     address = _limited_address(request.address)
     return await services.explainer().explain(chain, question, address=address)
 

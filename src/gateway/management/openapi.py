@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from copy import deepcopy
 from functools import lru_cache
 from typing import Any
 
@@ -55,7 +56,7 @@ async def openapi(request: Request) -> Response:
 @lru_cache(maxsize=4)
 def document(app: FastAPI) -> bytes:
     """Return the description of the management API as JSON; it is built once per application."""
-    return orjson.dumps(describe(app.openapi()))
+    return orjson.dumps(describe(deepcopy(app.openapi())))
 
 
 def describe(management: dict[str, Any]) -> dict[str, Any]:
@@ -115,8 +116,11 @@ def _describe_operation(operation: dict[str, Any]) -> dict[str, Any]:
         {**parameter, "name": camel(parameter["name"])}
         for parameter in operation.get("parameters", ())
     ]
+    summary, _, further = operation.pop("description").partition("\n\n")
     return {
         **operation,
+        "summary": summary.removesuffix("."),
+        **({"description": further} if further else {}),
         "operationId": camel(operation["operationId"].split("_api_")[0]),
         "parameters": parameters,
         "security": [{"adminToken": []}],

@@ -23,7 +23,7 @@ router = Router(prefix="/api/operators", tags=["Operators"])
 async def create_operator(
     services: AppServices, new: Annotated[NewOperator, Depends(body(NewOperator))]
 ) -> views.Operator:
-    """Add an operator."""
+    """Add an operator, whose accounts can be connected then."""
     async with services.database.writing() as session:
         return await operators.create(session, new)
 
@@ -56,14 +56,14 @@ async def change_operator(
     operator_id: str,
     change: Annotated[OperatorChange, Depends(body(OperatorChange))],
 ) -> views.Operator:
-    """Change address or name."""
+    """Change the address or the name of an operator."""
     async with services.database.writing() as session:
         return await operators.change(session, operator_id, change)
 
 
 @router.delete("/{operator_id}", status_code=204)
 async def delete_operator(services: AppServices, operator_id: str, response: Response) -> None:
-    """Remove an operator: its tokens are revoked, its connections removed."""
+    """Remove an operator with the connections, and revoke the tokens."""
     removed = col(ConnectionRow.operator_id) == operator_id
     await delete_events_of(services.database, removed)
     async with services.database.writing() as session:

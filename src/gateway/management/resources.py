@@ -10,7 +10,7 @@ from gateway.management import paging
 from gateway.management.bodies import body, described
 from gateway.management.paging import Filters, Pager
 from gateway.management.revocations import tell_revocations
-from gateway.management.router import Router, row_id
+from gateway.management.router import Router, RowId
 from gateway.operations import resources, views
 from gateway.operations.resources import NewResource, ResourceChange
 from gateway.store.event_ids import delete_events_of
@@ -23,7 +23,7 @@ router = Router(prefix="/api/resources", tags=["Resources"])
 async def create_resource(
     services: AppServices, new: Annotated[NewResource, Depends(body(NewResource))]
 ) -> views.Resource:
-    """Add a resource, linked to operators."""
+    """Add a resource and link it to operators."""
     async with services.database.writing() as session:
         return await resources.create(session, new)
 
@@ -42,29 +42,29 @@ async def list_resources(
 
 
 @router.get("/{resource_id}")
-async def get_resource(services: AppServices, resource_id: str) -> views.Resource:
+async def get_resource(services: AppServices, resource_id: RowId) -> views.Resource:
     """Read one resource."""
     async with services.database.reading() as session:
-        return await resources.read(session, row_id(resource_id))
+        return await resources.read(session, resource_id)
 
 
 @router.patch("/{resource_id}", openapi_extra=described(ResourceChange))
 async def change_resource(
     services: AppServices,
-    resource_id: str,
+    resource_id: RowId,
     change: Annotated[ResourceChange, Depends(body(ResourceChange))],
 ) -> views.Resource:
-    """Change the name or the operators; a list replaces the one before."""
+    """Change the name of a resource, or its operators, whose list replaces the one before."""
     async with services.database.writing() as session:
-        return await resources.change(session, row_id(resource_id), change)
+        return await resources.change(session, resource_id, change)
 
 
 @router.delete("/{resource_id}", status_code=204)
-async def delete_resource(services: AppServices, resource_id: str, response: Response) -> None:
+async def delete_resource(services: AppServices, resource_id: RowId, response: Response) -> None:
     """Remove a resource, its connections and its links to tokens."""
-    removed = col(ConnectionRow.resource_id) == row_id(resource_id)
+    removed = col(ConnectionRow.resource_id) == resource_id
     await delete_events_of(services.database, removed)
     async with services.database.writing() as session:
         pending = await services.revoker.prepare(session, removed)
-        await resources.remove(session, row_id(resource_id))
+        await resources.remove(session, resource_id)
     await tell_revocations(services, pending, response)

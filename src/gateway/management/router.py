@@ -2,14 +2,15 @@
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Path
+from pydantic import BeforeValidator
 
 from gateway.store.conflicts import retried
 
 _LONG = re.compile(r"[1-9]\d{0,18}", re.ASCII)
-_MAX_LONG = 2**63 - 1
+_NO_ROW = 2**63 - 1  # which ids never reach
 
 
 class Router(APIRouter):
@@ -25,7 +26,9 @@ class Router(APIRouter):
         super().add_api_route(path, retried(endpoint), **options)
 
 
-def row_id(text: str) -> int:
-    """Parse a `long` of a path; a text that is not one becomes 0, which no row has."""
-    number = int(text) if _LONG.fullmatch(text) else 0
-    return number if number <= _MAX_LONG else 0
+def _row_id(text: str) -> int:
+    """Parse a `long` of a path; a text that is not one becomes the id of no row."""
+    return min(int(text), _NO_ROW) if _LONG.fullmatch(text) else _NO_ROW
+
+
+RowId = Annotated[int, Path(ge=1, json_schema_extra={"format": "int64"}), BeforeValidator(_row_id)]

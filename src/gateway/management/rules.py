@@ -9,7 +9,7 @@ from gateway.http.request_services import AppServices
 from gateway.management import paging
 from gateway.management.bodies import body, described
 from gateway.management.paging import Filters, Pager
-from gateway.management.router import Router, row_id
+from gateway.management.router import Router, RowId
 from gateway.operations import rows, rules, views
 from gateway.operations.inputs import Input, WholeNumberText
 from gateway.operations.rules import NewRule, RuleChange
@@ -39,64 +39,66 @@ class RuleFilters(Filters):
 @router.get("", openapi_extra=paging.described(RuleFilters))
 async def list_collab_rules(
     services: AppServices,
-    token_id: str,
+    token_id: RowId,
     query: Annotated[RuleFilters, Depends(paging.query(RuleFilters))],
     response: Response,
 ) -> views.CollabRulePage:
-    """List a token's rules by id."""
+    """List the collab rules of a token by id."""
     async with services.database.reading() as session:
-        token = await rows.get(session, AccessToken, row_id(token_id))
+        token = await rows.get(session, AccessToken, token_id)
         pager = Pager(services.keyring, f"rules:{token.id}", query, response, most=500)
         listed = await rules.list_all(
-            session, row_id(token_id), **pager.filters, after=pager.after_id, limit=pager.fetch
+            session, token_id, **pager.filters, after=pager.after_id, limit=pager.fetch
         )
     return views.CollabRulePage(rules=listed[: pager.limit], **pager.page(listed))
 
 
 @router.post("", status_code=201, openapi_extra=described(NewRule))
 async def create_collab_rule(
-    services: AppServices, token_id: str, new: Annotated[NewRule, Depends(body(NewRule))]
+    services: AppServices, token_id: RowId, new: Annotated[NewRule, Depends(body(NewRule))]
 ) -> views.CollabRule:
-    """Add a rule."""
+    """Add a collab rule to a token."""
     async with services.database.writing() as session:
-        return await rules.add(session, row_id(token_id), new)
+        return await rules.add(session, token_id, new)
 
 
 @router.put("", response_model=views.CollabRules, openapi_extra=described(Rules))
 async def replace_collab_rules(
-    services: AppServices, token_id: str, new: Annotated[Rules, Depends(_whole_set)]
+    services: AppServices, token_id: RowId, new: Annotated[Rules, Depends(_whole_set)]
 ) -> Response:
-    """Replace every rule, or none."""
+    """Replace all collab rules of a token at once, or none of them."""
     # Encoded in parts, as one long call would stop other requests.
     encoded: list[bytes] = []
     async with services.database.writing() as session:
-        async for batch in rules.replace(session, row_id(token_id), new.rules):
+        async for batch in rules.replace(session, token_id, new.rules):
             encoded += [rule.model_dump_json().encode() for rule in batch]
     content = b'{"rules":[' + b",".join(encoded) + b"]}"
     return Response(content, media_type="application/json")
 
 
 @router.get("/{rule_id}")
-async def get_collab_rule(services: AppServices, token_id: str, rule_id: str) -> views.CollabRule:
-    """Read one rule."""
+async def get_collab_rule(
+    services: AppServices, token_id: RowId, rule_id: RowId
+) -> views.CollabRule:
+    """Read one collab rule of a token."""
     async with services.database.reading() as session:
-        return await rules.read(session, row_id(token_id), row_id(rule_id))
+        return await rules.read(session, token_id, rule_id)
 
 
 @router.patch("/{rule_id}", openapi_extra=described(RuleChange))
 async def change_collab_rule(
     services: AppServices,
-    token_id: str,
-    rule_id: str,
+    token_id: RowId,
+    rule_id: RowId,
     change: Annotated[RuleChange, Depends(body(RuleChange))],
 ) -> views.CollabRule:
-    """Change pattern, action or description; the type stays."""
+    """Change pattern, action or description of a collab rule, whose type stays."""
     async with services.database.writing() as session:
-        return await rules.change(session, row_id(token_id), row_id(rule_id), change)
+        return await rules.change(session, token_id, rule_id, change)
 
 
 @router.delete("/{rule_id}", status_code=204)
-async def delete_collab_rule(services: AppServices, token_id: str, rule_id: str) -> None:
-    """Remove a rule."""
+async def delete_collab_rule(services: AppServices, token_id: RowId, rule_id: RowId) -> None:
+    """Remove a collab rule from a token."""
     async with services.database.writing() as session:
-        await rules.remove(session, row_id(token_id), row_id(rule_id))
+        await rules.remove(session, token_id, rule_id)

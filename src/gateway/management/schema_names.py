@@ -83,7 +83,8 @@ class NamedSchemas:
         if isinstance(schema, list):
             return [self.plain(part) for part in schema]
         if not isinstance(schema, dict):
-            return schema
+            # FastAPI writes bounds as floats.
+            return int(schema) if isinstance(schema, float) else schema
         plain: JsonSchema = {
             _CONSTRAINTS.get(key, key): self.plain(part)
             for key, part in schema.items()

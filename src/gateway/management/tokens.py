@@ -9,7 +9,7 @@ from gateway.http.request_services import AppServices
 from gateway.management import paging
 from gateway.management.bodies import body, described
 from gateway.management.paging import Filters, Pager
-from gateway.management.router import Router, row_id
+from gateway.management.router import Router, RowId
 from gateway.operations import settings_views, tokens, views
 from gateway.operations.tokens import NewToken, Rotation, TokenChange
 
@@ -25,7 +25,7 @@ class TokenFilters(Filters):
 async def create_token(
     services: AppServices, new: Annotated[NewToken, Depends(body(NewToken))]
 ) -> views.MintedAccessToken:
-    """Make a token; its text is in the response and never seen again."""
+    """Create an access token, whose text is in the response and never seen again."""
     async with services.database.writing() as session:
         return await tokens.create(session, new)
 
@@ -36,7 +36,7 @@ async def list_tokens(
     query: Annotated[TokenFilters, Depends(paging.query(TokenFilters))],
     response: Response,
 ) -> views.AccessTokenPage:
-    """List tokens by id."""
+    """List access tokens by id, without their texts."""
     pager = Pager(services.keyring, "tokens", query, response)
     async with services.database.reading() as session:
         listed = await tokens.list_all(
@@ -46,32 +46,42 @@ async def list_tokens(
 
 
 @router.get("/{token_id}")
-async def get_token(services: AppServices, token_id: str) -> views.ManagedAccessToken:
-    """Read one token."""
+async def get_token(services: AppServices, token_id: RowId) -> views.ManagedAccessToken:
+    """Read one access token with its settings."""
     async with services.database.reading() as session:
-        return await tokens.read(session, row_id(token_id))
+        return await tokens.read(session, token_id)
 
 
 @router.patch("/{token_id}", openapi_extra=described(TokenChange, settings=settings_views.CHANGE))
 async def change_token(
-    services: AppServices, token_id: str, change: Annotated[TokenChange, Depends(body(TokenChange))]
+    services: AppServices,
+    token_id: RowId,
+    change: Annotated[TokenChange, Depends(body(TokenChange))],
 ) -> views.ManagedAccessToken:
-    """Change a token; settings are merged key by key, null resets one to its default."""
+    """
+    Change an access token; a revoked one stays revoked.
+
+    Settings are merged key by key, and null resets one to its default.
+    """
     async with services.database.writing() as session:
-        return await tokens.change(session, row_id(token_id), change)
+        return await tokens.change(session, token_id, change)
 
 
 @router.post("/{token_id}/rotate", openapi_extra=described(Rotation))
 async def rotate_token(
-    services: AppServices, token_id: str, rotation: Annotated[Rotation, Depends(body(Rotation))]
+    services: AppServices, token_id: RowId, rotation: Annotated[Rotation, Depends(body(Rotation))]
 ) -> views.MintedAccessToken:
-    """Give a token a new secret; the old one dies at once, or after the grace asked for."""
+    """
+    Give an access token a new text.
+
+    The old one ends at once, or after `graceSeconds`.
+    """
     async with services.database.writing() as session:
-        return await tokens.rotate(session, row_id(token_id), rotation)
+        return await tokens.rotate(session, token_id, rotation)
 
 
 @router.delete("/{token_id}", status_code=204)
-async def revoke_token(services: AppServices, token_id: str) -> None:
-    """Revoke a token; no request that starts later passes with it."""
+async def revoke_token(services: AppServices, token_id: RowId) -> None:
+    """Revoke an access token and its child tokens; no request that starts later passes."""
     async with services.database.writing() as session:
-        await tokens.revoke(session, row_id(token_id))
+        await tokens.revoke(session, token_id)
