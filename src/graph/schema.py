@@ -22,7 +22,7 @@ from graph.collab import permission_mutations as collab_permissions
 from graph.collab import search_queries as collab_search
 from graph.collab import site_queries as collab_sites
 from graph.context import Info
-from graph.documents.sdl import SdlPrinter
+from graph.documents.sdl import print_sdl
 from graph.emails import mutations as email_mutations
 from graph.emails import queries as email_queries
 from graph.emails import uploads as email_uploads
@@ -130,12 +130,7 @@ def sdl() -> str:
 
 def sdl_of(shape: GraphQLSchema) -> str:
     """Print a shape (see `graph.shape`) as SDL, like `sdl`."""
-    return _printer().print(shape)
-
-
-@cache
-def _printer() -> SdlPrinter:
-    return SdlPrinter(_strawberry_schema())
+    return print_sdl(shape, _strawberry_schema())
 
 
 @cache
