@@ -61,6 +61,17 @@ ROWS = {
     "Support 24:7 <s@work.example>": [("Support 24:7", "s@work.example")],
     "Ann (x (y) z) <a@work.example>": [("Ann", "a@work.example")],
     "Foo <<a@work.example>>": [("Foo", "a@work.example")],
+    # zbateson/mail-mime-parser#224, GOVCERT-LU/eml_parser#41, SpamScope/mail-parser#146
+    '"\'Test Recipient\'" <"success1"@work.example>, '
+    '"\'\\"\\\\\\"Test, Recipient\\\\\\"\\"\'" <success5@work.example>,': [
+        ("'Test Recipient'", '"success1"@work.example'),
+        ('\'"\\"Test, Recipient\\""\'', "success5@work.example"),
+    ],
+    "         John Doe.<john@work.example>": [("John Doe.", "john@work.example")],
+    ". Doe <jxd@work.example>": [(". Doe", "jxd@work.example")],
+    "=?iso-8859-1?Q?Last=DFlName=2C_FirstName?= <c@work.example>": [
+        ("LastßlName, FirstName", "c@work.example")
+    ],
     # Blanks between words are one (RFC 5322, 3.2.2); other spaces are characters.
     "Ann\tLee \t <a@work.example>": [("Ann Lee", "a@work.example")],
     "Ann\tLee (x) <a@work.example>": [("Ann Lee", "a@work.example")],
