@@ -24,6 +24,7 @@ from database_servers import postgres_server
 from expired_rows import execute
 from gateway_processes import tell
 from paths import REPOSITORY
+from time_bounds import FACTOR
 
 from gateway.app import assemble
 from gateway.settings import Settings
@@ -44,7 +45,8 @@ ROWS = int(os.environ.get("SCALE_ROWS", "100000"))  # decisions, and idempotency
 OWNERS = int(os.environ.get("SCALE_OWNERS", "1000"))  # operators, each with an account
 ROUNDS, MOST_ROUNDS = 10, 60
 CALLS, LISTED = 30, 10  # of a round
-MOST_GROWTH = 1.2
+# Beside other work caches are cold: processor time is then less exact.
+MOST_GROWTH = 1.2 if FACTOR == 1 else 1.5
 ADMIN = "an-admin-token-of-tests"
 MESSAGES = "/api/access/email/messages"
 SENT = orjson.dumps({"to": [{"email": "a@x.example"}], "subject": "s", "body": "b"})
