@@ -139,7 +139,7 @@ class ProviderErrorLog:
             return 0
         at = col(ProviderErrorRow.at)
         is_expired = at <= self._now() - self._days * DAY_MS
-        return await delete_in_slices(self._database, ProviderErrorRow, is_expired, oldest_first=at)
+        return await delete_in_slices(self._database, ProviderErrorRow, is_expired, by=at)
 
     async def _store_next(self) -> None:
         await self._has_rows.wait()

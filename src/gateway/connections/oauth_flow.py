@@ -239,9 +239,7 @@ class OAuthFlow:
         if not self._database.clock.is_trusted:
             return 0
         ends = col(OAuthAttempt.expires_at)
-        return await delete_in_slices(
-            self._database, OAuthAttempt, ends <= self._now(), oldest_first=ends
-        )
+        return await delete_in_slices(self._database, OAuthAttempt, ends <= self._now(), by=ends)
 
     async def _read_time(self, session: AsyncSession) -> int:
         return int(await session.scalar(select(as_column(self._now()))) or 0)

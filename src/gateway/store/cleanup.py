@@ -66,7 +66,7 @@ async def delete_in_slices(
     database: Database,
     table: type[SQLModel],
     *conditions: ColumnElement[bool],
-    oldest_first: SQLColumnExpression[Any],
+    by: SQLColumnExpression[Any],
     rows: int | None = None,
 ) -> int:
     """
@@ -79,14 +79,14 @@ async def delete_in_slices(
         database: The database.
         table: It has a primary key of one column.
         conditions: What makes a row an expired one.
-        oldest_first: An indexed column.
+        by: An indexed column, in whose order they go; without an index each slice sorts them all.
         rows: Of the first transaction; None: `SLICE_ROWS`, which is also the most of a later one.
 
     Raises:
         StorageUnavailable: The database did not answer; the slices before are deleted.
     """
     (key,) = table.__table__.primary_key.columns  # type: ignore[attr-defined]  # SQLModel makes it
-    oldest = select(key).where(*conditions).order_by(oldest_first)
+    oldest = select(key).where(*conditions).order_by(by)
     # A row that a request holds is left for the next run.
     unheld = oldest.with_for_update(skip_locked=True)
 

@@ -142,7 +142,7 @@ async def delete_events_of(database: Database, connections: ColumnElement[bool])
         has_many = (await session.exec(many)).first() is not None
     if has_many:
         await _disable(database, connections)
-        await cleanup.delete_in_slices(database, EventRow, belongs, oldest_first=calendar_id)
+        await cleanup.delete_in_slices(database, EventRow, belongs, by=calendar_id)
 
 
 @retried

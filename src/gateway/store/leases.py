@@ -81,9 +81,8 @@ class Leases:
         """
         if not self._database.clock.is_trusted:
             return
-        ends = col(LeaseRow.until)
-        is_expired = ends <= self._now() - _RETENTION_MS
-        await delete_in_slices(self._database, LeaseRow, is_expired, oldest_first=ends)
+        is_expired = col(LeaseRow.until) <= self._now() - _RETENTION_MS
+        await delete_in_slices(self._database, LeaseRow, is_expired, by=col(LeaseRow.name))
 
     @retried
     async def _take(self, name: str, holder: str, seconds: float = MAX_LEASE_SECONDS) -> bool:

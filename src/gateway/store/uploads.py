@@ -105,7 +105,7 @@ class UploadStore:
         """Delete expired files; return how many."""
         ends = col(UploadRow.expires_at)
         return await delete_in_slices(
-            self._database, UploadRow, self._expired(), oldest_first=ends, rows=_SWEEP_FILES
+            self._database, UploadRow, self._expired(), by=ends, rows=_SWEEP_FILES
         )
 
     # -- writing

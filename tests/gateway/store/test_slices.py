@@ -45,7 +45,7 @@ async def test_expired_rows_go_in_slices_for_as_long_as_there_are_any(database, 
     monkeypatch.setattr(cleanup, "SLICE_ROWS", 2)
     statements, at = deletions(database), col(ProviderErrorRow.at)
 
-    assert await delete_in_slices(database, ProviderErrorRow, at <= EXPIRED, oldest_first=at) == 5
+    assert await delete_in_slices(database, ProviderErrorRow, at <= EXPIRED, by=at) == 5
     assert len(statements) == 3
     async with database.reading() as session:
         assert (await session.exec(select(ProviderErrorRow.at))).all() == [6]
@@ -54,7 +54,7 @@ async def test_expired_rows_go_in_slices_for_as_long_as_there_are_any(database, 
 async def test_without_expired_rows_one_statement_is_run(database):
     statements, ends = deletions(database), col(OAuthAttempt.expires_at)
 
-    assert await delete_in_slices(database, OAuthAttempt, ends <= 0, oldest_first=ends) == 0
+    assert await delete_in_slices(database, OAuthAttempt, ends <= 0, by=ends) == 0
     assert len(statements) == 1
     async with database.reading() as session:
         assert (await session.exec(select(func.count()).select_from(OAuthAttempt))).one() == 0
@@ -95,7 +95,7 @@ async def test_a_slice_that_takes_long_is_followed_by_a_smaller_one(database, mo
         if statement.startswith("DELETE"):
             sizes.append(parameters[1])
 
-    deleted = await delete_in_slices(database, ProviderErrorRow, at > 0, oldest_first=at, rows=8)
+    deleted = await delete_in_slices(database, ProviderErrorRow, at > 0, by=at, rows=8)
 
     assert (deleted, sizes) == (20, [8, 4, 2, 1, 1, 1, 1, 1, 1, 1])
 

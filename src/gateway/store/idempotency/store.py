@@ -135,7 +135,7 @@ class IdempotencyStore:
             col(IdempotencyRow.started_at) <= now - RETENTION_MS,
             col(IdempotencyRow.started_at) <= newest - RETENTION_MS,
             col(IdempotencyRow.lease_until) <= now,
-            oldest_first=col(IdempotencyRow.started_at),
+            by=col(IdempotencyRow.started_at),
         )
 
     @retried
