@@ -41,7 +41,7 @@ from providers.ports.connection import ConnectionInfo
 
 _SCHEMES = (b"Bearer ", b"bearer ")  # the spellings of nearly all clients
 _HEADER = re.compile(rb"bearer +(\S+)", re.IGNORECASE)
-_CALLERS_BYTES = 128 * 1024 * 1024  # about 40,000 tokens; others are built from the rows read
+_CALLERS_BYTES = 320 * 1024 * 1024  # about 100,000 tokens; others are built from the rows read
 _POLICIES_BYTES = 256 * 1024 * 1024  # about 250,000 tokens without rules, or 280,000 rules
 # Measured sizes of what is kept, in bytes.
 _CALLER_BYTES, _CONNECTION_BYTES, _POLICY_BYTES, _RULE_BYTES = 2000, 1000, 1000, 900
