@@ -81,7 +81,7 @@ def test_an_unknown_placeholder_in_a_user_name_names_none():
     ("body", "sentence"),
     [
         pytest.param(b"", "not XML", id="empty"),
-        pytest.param(b"<html><body>Not found</body></html>", "no configuration", id="a page"),
+        pytest.param(b"<html><body>Not found</body></html>", "not a configuration", id="a page"),
         pytest.param(
             file(head='<!DOCTYPE clientConfig [<!ENTITY a "b">]>'), "document type", id="entities"
         ),
