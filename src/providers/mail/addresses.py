@@ -211,7 +211,7 @@ class _Scanner:
 
     def _end_entry(self) -> Iterator[Participant]:
         entry, self._entry = self._entry, _Entry()
-        name = _on_one_line("".join(entry.name)).strip("<> ")
+        name = self._name(entry)
         if entry.address is None:
             mailboxes = list(_bare_mailboxes(entry))
             if mailboxes:
@@ -226,6 +226,15 @@ class _Scanner:
         names, self._names = [*self._names, *([name] if name else [])], []
         if address:
             yield _participant(", ".join(names), address)
+
+    def _name(self, entry: _Entry) -> str:
+        """Return the name of an entry without the stray brackets around it; quoted ones are its."""
+        phrase, name = "".join(entry.phrase).strip(), _on_one_line("".join(entry.name))
+        if self._is_quotation_open or not phrase.startswith('"'):
+            name = name.lstrip("<> ")
+        if self._is_quotation_open or not phrase.endswith('"'):
+            name = name.rstrip("<> ")
+        return name
 
 
 def _ends_of_comments(text: str) -> dict[int, int]:

@@ -8,6 +8,8 @@ import pytest
 from providers.mail import addresses
 
 ROWS = {
+    # Brackets in a quotation are characters of the name (RFC 5322, 3.2.4).
+    '"<b>Ada & Sons</b>" <ada@sons.example>': [("<b>Ada & Sons</b>", "ada@sons.example")],
     # What stands in the brackets is the address (RFC 5322, 3.4).
     "ceo@bank.example <attacker@evil.example>": [("ceo@bank.example", "attacker@evil.example")],
     '"ceo@bank.example" <attacker@evil.example>': [("ceo@bank.example", "attacker@evil.example")],
