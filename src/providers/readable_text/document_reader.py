@@ -292,7 +292,7 @@ def _date_styles(package: Package) -> set[int]:
     group = ""
     for name, attributes in package.elements("xl/styles.xml"):
         if name == "numFmt":
-            code = re.sub(r'"[^"]*"|\[[^\]]*\]|\\.', "", attributes.get("formatCode", ""))
+            code = re.sub(r'"[^"]*"|\[[^\[\]]*\]|\\.', "", attributes.get("formatCode", ""))
             if re.search("[ymdhs]", code, re.IGNORECASE):
                 formats.add(int(attributes.get("numFmtId", "0")))
         elif name in {"cellStyleXfs", "cellXfs"}:
