@@ -288,6 +288,7 @@ class GuardedProtocol(HttpToolsProtocol):
             and not self._refused
         ):
             self._refused = True
+            self._drop_body()
             self._drain()
         else:
             self.transport.close()
@@ -360,7 +361,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def _drop_body(self) -> None:
         """Release what nobody reads: connection and request are a reference cycle."""
         self._unparsed = b""
-        if self.cycle is not None and self.cycle.disconnected:
+        if self.cycle is not None and (self.cycle.disconnected or self.cycle.response_complete):
             self.cycle.body = bytearray()
 
     def _drain(self) -> None:
