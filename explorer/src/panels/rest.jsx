@@ -74,7 +74,7 @@ function RestPanel() {
     if (!queryEditor) return undefined;
     const timer = setTimeout(translate, 300);  // the editor shows a tab some time after it is chosen
     return () => clearTimeout(timer);
-  }, [token, activeTabIndex, queryEditor]);
+  }, [token, activeTabIndex, queryEditor, operationName]);  // the name follows the tab after a while
 
   return (
     <section className="gw-panel" aria-label="REST call" tabIndex={0}>
