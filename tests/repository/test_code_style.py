@@ -27,7 +27,7 @@ BUDGETS = {
     "gateway": 31_000,
     "graph": 16_900,
     "policy": 4_400,
-    "providers": 42_400,
+    "providers": 42_450,
     "rest_compat": 6_150,
 }
 
