@@ -18,7 +18,6 @@ class View(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
         frozen=True,
-        from_attributes=True,
         alias_generator=to_camel,
         validate_by_name=True,
         serialize_by_alias=True,
