@@ -228,13 +228,12 @@ class _Scanner:
             yield _participant(", ".join(names), address)
 
     def _name(self, entry: _Entry) -> str:
-        """Return the name of an entry without the stray brackets around it; quoted ones are its."""
-        phrase, name = "".join(entry.phrase).strip(), _on_one_line("".join(entry.name))
-        if self._is_quotation_open or not phrase.startswith('"'):
+        """Return the name of an entry without stray brackets around it; those in quotes stay."""
+        name = _on_one_line("".join(entry.name))
+        phrase = "" if self._is_quotation_open else "".join(entry.phrase).strip()
+        if not phrase.startswith('"'):
             name = name.lstrip("<> ")
-        if self._is_quotation_open or not phrase.endswith('"'):
-            name = name.rstrip("<> ")
-        return name
+        return name if phrase.endswith('"') else name.rstrip("<> ")
 
 
 def _ends_of_comments(text: str) -> dict[int, int]:
