@@ -39,7 +39,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     The answer of a tool.
 
     Attributes:
-        value: The JSON value in *text*; None: *text* is no JSON.
+        value: The JSON value in *text*; None: *text* is not JSON.
         line: The line below it: what was shown, and how to go on.
         outside: Whether *text* has texts that came from outside.
     """

@@ -69,7 +69,7 @@ class InvalidFields(Exception):
 
 
 class InvalidDestination(Exception):
-    """The target of a move is a file, in another library, or inside the moved folder (400)."""
+    """The target of a move (400): not a folder, in another library, or inside the moved one."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
