@@ -156,11 +156,16 @@ class Responder:
         strict: bool,
     ) -> RestResponse:
         """Return *response* with headers that name ignored parameters and applied preferences."""
-        if request.scope["query_string"] and not strict:
-            ignored = ignored_parameters(self.endpoint, self.operation, request, path)
-            if ignored is not None:
-                response = response.with_headers(("X-Ignored-Parameters", ignored))
+        ignored = None if strict else self._ignored(request, path)
+        if ignored is not None:
+            response = response.with_headers(("X-Ignored-Parameters", ignored))
         return response.with_headers(*preferences.applied)
+
+    def _ignored(self, request: RestRequest, path: Mapping[str, str]) -> str | None:
+        """Return the unknown names of the query, as a header names them; None without any."""
+        if not request.scope["query_string"]:
+            return None
+        return ignored_parameters(self.endpoint, self.operation, request, path)
 
     async def _check_gates(
         self, request: RestRequest, path: Mapping[str, str], admitted: ports.AdmittedRequest
@@ -211,66 +216,54 @@ class Responder:
         body = None
         if self.body is not None:
             body = await self.reader.receive(request, self.body)
+        strict = self._is_strict(preferences, admitted)
         if key is None or self.entry.notes(admitted).stops_before_write:
-            return await self._run(request, path, admitted, preferences, body)
+            variables = self.variables(request, path, body, strict=strict)
+            return await self._run(variables, admitted, body)
+        bound = self._bind(request, path, body)
 
         async def run() -> RestResponse:
             try:
-                return await self._run(request, path, admitted, preferences, body)
+                is_refused = strict and self._ignored(request, path) is not None
+                if bound is None or is_refused:
+                    self.variables(request, path, body, strict=strict)  # says why
+                return await self._run(bound or {}, admitted, body)
             except ports.Problem as problem:
                 return self.refuse(problem, request.scope)
 
+        root = self.operation.root_call(bound) if bound is not None else None
         intent = self.intent(
-            request, path, body, token_id=admitted.token_id, key=key, expected=expected
+            request,
+            path,
+            body,
+            token_id=admitted.token_id,
+            key=key,
+            arguments=root[1] if root is not None else None,
+            expected=expected,
         )
         return await run_once(
             intent, run, body=body, admitted=admitted, entry=self.entry, ledger=self.ledger
         )
 
-    def intent(  # noqa: PLR0913 - what an intent has
-        self,
-        request: RestRequest,
-        path: Mapping[str, str],
-        body: Body | None,
-        *,
-        token_id: int,
-        key: str,
-        expected: str | None,
-    ) -> Intent:
-        """Build the intent of a call with *key*; *expected* is the digest in `If-Effect`."""
-        return make_intent(
-            self.endpoint,
-            request,
-            path,
-            body,
-            token_id=token_id,
-            key=key,
-            arguments=self.arguments(request, path, body),
-            expected=expected,
-        )
-
-    def arguments(
+    def _bind(
         self, request: RestRequest, path: Mapping[str, str], body: Body | None
-    ) -> Mapping[str, Any] | None:
-        """Return the arguments of the root field; None when query or body do not fit them."""
+    ) -> dict[str, Any] | None:
+        """Return the variables, whatever unknown parameters there are; None: they do not fit."""
         try:
-            variables = self.variables(request, path, body, strict=False)
+            return self.variables(request, path, body, strict=False)
         except ports.Problem:
             return None
-        root = self.operation.root_call(variables)
-        return root[1] if root is not None else None
+
+    def intent(
+        self, request: RestRequest, path: Mapping[str, str], body: Body | None, **more: Any
+    ) -> Intent:
+        """Build the intent of a call with a key; *more* as in `make_intent`."""
+        return make_intent(self.endpoint, request, path, body, **more)
 
     async def _run(
-        self,
-        request: RestRequest,
-        path: Mapping[str, str],
-        admitted: ports.AdmittedRequest,
-        preferences: Preferences,
-        body: Body | None,
+        self, variables: Mapping[str, Any], admitted: ports.AdmittedRequest, body: Body | None
     ) -> RestResponse:
-        """Bind the variables, run the operation, shape its result."""
-        strict = self._is_strict(preferences, admitted)
-        variables = self.variables(request, path, body, strict=strict)
+        """Run the operation, shape its result."""
         outcome = await self.operation.run(variables, admitted.context)
         if body is not None and body.read_error is not None:
             raise body.read_error

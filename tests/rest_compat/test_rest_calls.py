@@ -12,6 +12,7 @@ from graphql import GraphQLNonNull, OperationDefinitionNode, parse, type_from_as
 
 from graph import schema
 from policy.vocabulary import Surface
+from rest_compat import readers
 from rest_compat.ledger import Attempt, Completed, InProgress
 from rest_compat.ports import Problem, RateBucket
 from rest_compat.responses import RestResponse
@@ -662,6 +663,21 @@ async def test_a_keyed_post_is_entered_in_the_ledger_before_it_runs(client, gate
     assert gateway.steps() == ["admit", "check_gates", "begin", "attempt", "run", "complete"]
     assert gateway.log[3] == ("attempt", "seed", False)
     assert gateway.log[5] == ("complete", 200, response.content)
+
+
+async def test_the_body_of_a_keyed_post_is_parsed_once(client, gateway, monkeypatch):
+    parsed = []
+
+    def parse_body(body):
+        parsed.append(body)
+        return orjson.loads(body)
+
+    monkeypatch.setattr(readers, "parse", parse_body)
+
+    await post(client)
+
+    assert len(parsed) == 1
+    assert gateway.log[4][2]["input"] == SEND
 
 
 async def test_an_intent_is_scoped_to_token_and_row_and_knows_its_arguments(client, gateway):

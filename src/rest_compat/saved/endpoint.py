@@ -5,7 +5,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 from msgspec.structs import replace
 
@@ -75,19 +75,11 @@ class SavedResponder(Responder):
         """The name of the document."""
         return self.endpoint.document
 
-    def intent(  # noqa: PLR0913 - see `Responder`
-        self,
-        request: RestRequest,
-        path: Mapping[str, str],
-        body: Body | None,
-        *,
-        token_id: int,
-        key: str,
-        expected: str | None,
+    def intent(
+        self, request: RestRequest, path: Mapping[str, str], body: Body | None, **more: Any
     ) -> Intent:
         """Build the intent of the documented call, seen by another document."""
-        intent = super().intent(request, path, body, token_id=token_id, key=key, expected=expected)
-        arguments = self.arguments(request, path, body)
+        intent, arguments = super().intent(request, path, body, **more), more["arguments"]
         if self.row is None or arguments is None:
             return intent
         view = hashlib.sha256(f"{self.endpoint.status} {self.document}".encode()).digest()
