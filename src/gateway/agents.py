@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from graphql import GraphQLField, GraphQLSchema
@@ -16,7 +16,6 @@ from gateway.documents.stored import StoredDocuments
 from gateway.http.entry import MANAGEMENT_COST, RequestEntry
 from gateway.http.request_state import request_state
 from gateway.secrets.keyring import Keyring
-from gateway.services import Services
 from gateway.version import API_VERSION
 from graph import errors
 from graph.context import Context
@@ -33,13 +32,16 @@ from rest_compat.ports import Problem
 from rest_compat.readers import READERS
 from rest_compat.table import ENDPOINTS, Endpoint
 
+if TYPE_CHECKING:
+    from gateway.services import Services
+
 _CONTEXT = b"agent tools"  # of sealed states
 _CACHED_TOKENS = 256
 _CHECKED = 2_048  # texts of saved documents, per process
 
 
 def application(
-    services: Services, rows: Mapping[str, Endpoint], clock: Callable[[], float]
+    services: "Services", rows: Mapping[str, Endpoint], clock: Callable[[], float]
 ) -> AgentEndpoint:
     """Build the application; *rows* are the calls of REST that write, by root field."""
     entry, graph = services.entry, prepared.graph()

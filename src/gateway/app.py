@@ -5,7 +5,6 @@ Building it has no side effects; starting it (ASGI lifespan, or `running()`) mig
 """
 
 import asyncio
-import hashlib
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -15,57 +14,33 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.types import Receive, Scope, Send
 
-from gateway.audit.changes import ChangeLog
-from gateway.audit.log import DecisionLog
-from gateway.audit.provider_errors import ProviderErrorLog
-from gateway.auth.authenticator import Authenticator
-from gateway.child_tokens.store import ChildTokenStore
-from gateway.connections.accounts import Accounts
-from gateway.connections.credentials import CredentialRepository
-from gateway.connections.oauth_flow import OAuthFlow
 from gateway.connections.recheck import ConnectionRecheck
-from gateway.connections.reconnect_links import ReconnectLinks
-from gateway.connections.revocation import ConsentRevoker
-from gateway.connections.token_endpoints import TokenEndpoints
 from gateway.documents import prepared
-from gateway.documents.stored import StoredDocuments
 from gateway.http import api_descriptions, client_addresses, graphql_endpoint, health
 from gateway.http import connection_limits as limits
 from gateway.http.admission_control import AdmissionControl
-from gateway.http.attachment_links import AttachmentLinks
 from gateway.http.caller_keys import CallerKeys
 from gateway.http.dispatch import Dispatcher, LateApplication
 from gateway.http.documents import explain
-from gateway.http.entry import RequestEntry
 from gateway.http.graphql_idempotency import Rows, mutation_rows
 from gateway.http.middleware import CommonMiddleware
 from gateway.http.sandbox_mount import DemoToken, SandboxApp, forgetting_faults
-from gateway.infrastructure import Clock, Infrastructure, milliseconds, open_counter, secret_text
+from gateway.infrastructure import Clock, Infrastructure
 from gateway.lifecycle import Lifecycle, Worker
 from gateway.ratelimit.prefix import DeploymentPrefix
-from gateway.ratelimit.windows import configured_windows
-from gateway.rule_intents.log import RuleIntentLog
 from gateway.rule_intents.recovery import RuleIntentRecovery
-from gateway.secrets.keyring import Keyring
 from gateway.services import Services
 from gateway.settings import Settings
 from gateway.store.cleanup import HourlyCleanup
-from gateway.store.idempotency.store import IdempotencyStore
 from gateway.store.serving import ServingLease
-from gateway.store.uploads import UploadStore
-from policy.vocabulary import Surface
 from providers.http.origins import Origins
 from rest_compat.router import Router as RestRouter
 from rest_compat.router import rest_app
-from rest_compat.table import ENDPOINTS, Endpoint
+from rest_compat.table import ENDPOINTS
 
 if TYPE_CHECKING:  # imported when it is first asked
     from fastapi import FastAPI
     from starlette.types import ASGIApp
-
-    from gateway.explain.explainer import Explainer
-
-INTERNAL = "/internal"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,7 +106,8 @@ def assemble(
     """
     settings.ready_to_serve()
     base = Infrastructure.open(settings, sandbox=sandbox, clock=clock, origins=origins)
-    services = _services(settings, base)
+    services = Services(settings, base)
+    services.log_changes()
     entry, idempotency = services.entry, services.idempotency
     lifecycle = Lifecycle(
         database=base.database,
@@ -140,7 +116,7 @@ def assemble(
         migrates=settings.migrate,
     )
     graphql = graphql_endpoint.endpoint(entry, prepared.graph(), idempotency, _mutation_rows())
-    table = _table(settings, services)
+    table = _table(services)
     mounted = sandbox and forgetting_faults(sandbox, base.clients)
     app = _late_application(services, sandbox=mounted, demo=demo)
     middleware = CommonMiddleware(
@@ -167,9 +143,9 @@ def assemble(
     return Gateway(services=services, app=app, lifecycle=lifecycle, middleware=middleware)
 
 
-def _table(settings: Settings, services: Services) -> RestRouter:
+def _table(services: Services) -> RestRouter:
     return rest_app(
-        _endpoints(settings),
+        services.rows,
         graph=prepared.TableDocuments(),
         entry=services.entry,
         ledger=services.idempotency,
@@ -177,8 +153,8 @@ def _table(settings: Settings, services: Services) -> RestRouter:
         saved=services.documents,
         saved_rows=_mutation_rows(),
         observer=services.entry.recorder.record_rest,
-        strict=settings.strict_parameters,
-        base_url=settings.base_url,
+        strict=services.settings.strict_parameters,
+        base_url=services.settings.base_url,
     )
 
 
@@ -191,136 +167,6 @@ def _agents(services: Services, clock: Clock) -> "LateApplication[ASGIApp]":
         return agents.application(services, _mutation_rows(), clock)
 
     return LateApplication(build)
-
-
-def _services(settings: Settings, base: Infrastructure) -> Services:
-    database, now_ms = base.database, milliseconds(base.clock)
-    keyring = Keyring.read(secret_text(settings.secret_keys))
-    endpoints = TokenEndpoints(base.clients, settings)
-    links = ReconnectLinks(keyring, settings.base_url, has_client=endpoints.has_client)
-    credentials = CredentialRepository(
-        base.reader,
-        database,
-        keyring,
-        endpoints=endpoints.token_endpoint,
-        leases=base.leases,
-        links=links,
-        on_refused=base.metrics.count_refused_refresh,
-    )
-    accounts = Accounts(base.clients, credentials, database, settings.upstreams)
-    decisions, provider_errors = _logs(settings, base, keyring)
-    authenticator = _authenticator(settings, base, links)
-    rule_intents, documents = RuleIntentLog(database, keyring), _saved_documents(base)
-    idempotency, uploads = IdempotencyStore(database, keyring), UploadStore(database, keyring)
-    entry = RequestEntry(
-        authenticator=authenticator,
-        limits=client_addresses.AddressLimits(
-            open_counter(settings, base),
-            configured_windows(settings.rate_limit_windows),
-            settings.proxies,
-            base.metrics.count_limited,
-        ),
-        keyring=keyring,
-        accounts=accounts,
-        decisions=decisions,
-        provider_errors=provider_errors,
-        rule_intents=rule_intents,
-        attachment_links=AttachmentLinks(keyring, settings.base_url, now_ms),
-        uploads=uploads,
-        child_tokens=ChildTokenStore(database),
-        saved=documents,
-        not_found_step=settings.not_found_step_ms / 1000,
-    )
-    return Services(
-        settings=settings,
-        database=database,
-        keyring=keyring,
-        links=links,
-        authenticator=authenticator,
-        last_uses=base.last_uses,
-        redis=base.redis,
-        entry=entry,
-        accounts=accounts,
-        credentials=credentials,
-        oauth=OAuthFlow(database, keyring, endpoints, forget=accounts.forget),
-        revoker=ConsentRevoker(keyring, endpoints),
-        decisions=decisions,
-        provider_errors=provider_errors,
-        rule_intents=rule_intents,
-        idempotency=idempotency,
-        uploads=uploads,
-        explainer=_explainer(settings, entry, authenticator, idempotency, documents),
-        documents=documents,
-        admins={_digest(token): name for token, name in settings.admins.items()},
-    )
-
-
-def _saved_documents(base: Infrastructure) -> StoredDocuments:
-    return StoredDocuments(base.reader, prepared.graph())
-
-
-def _digest(token: str) -> bytes:
-    return hashlib.sha256(token.encode()).digest()
-
-
-def _logs(
-    settings: Settings, base: Infrastructure, keyring: Keyring
-) -> tuple[DecisionLog, ProviderErrorLog]:
-    """Return the logs of calls, and have the database store the rows of changes."""
-    database, days, clock = base.database, settings.decision_days, milliseconds(base.clock)
-    ChangeLog(database=database, keyring=keyring, days=days, clock=clock).install()
-    decisions = DecisionLog(
-        database,
-        keyring,
-        days=days,
-        clock=clock,
-        on_dropped=base.metrics.count_lost_decisions,
-        on_row=base.metrics.count_decision,
-        on_head=base.metrics.set_decision_head,
-    )
-    errors = ProviderErrorLog(database, keyring, days=settings.provider_error_days, clock=clock)
-    return decisions, errors
-
-
-def _explainer(
-    settings: Settings,
-    entry: RequestEntry,
-    authenticator: Authenticator,
-    ledger: IdempotencyStore,
-    saved: StoredDocuments,
-) -> "Callable[[], Explainer]":
-    @cache
-    def explainer() -> "Explainer":
-        from gateway.explain.explainer import Explainer  # noqa: PLC0415 - administrators ask it
-        from gateway.explain.runner import DryRunner  # noqa: PLC0415
-
-        rows, graph, documents = _endpoints(settings), prepared.graph(), prepared.TableDocuments()
-        strict = settings.strict_parameters
-        runner = DryRunner(
-            entry, rows, graph=graph, documents=documents, saved=saved, ledger=ledger, strict=strict
-        )
-        return Explainer(runner, authenticator)
-
-    return explainer
-
-
-def _authenticator(
-    settings: Settings, base: Infrastructure, links: ReconnectLinks
-) -> Authenticator:
-    upstreams = settings.upstreams
-
-    return Authenticator(
-        base.reader,
-        base_url=lambda kind, provider: upstreams.get((kind, provider), ""),
-        reconnect=lambda connection: links.link_for(
-            connection.id,
-            provider=connection.provider,
-            mode=connection.mode,
-            status=connection.status,
-        ),
-        record_use=base.last_uses.record,
-        clock=milliseconds(base.clock),
-    )
 
 
 def _workers(services: Services, base: Infrastructure) -> tuple[Worker, ...]:
@@ -379,7 +225,7 @@ def _late_application(services: Services, **parts: Any) -> "LateApplication[Fast
     def build() -> "FastAPI":
         from gateway.management import application  # noqa: PLC0415 - FastAPI is heavy
 
-        services.explainer()  # imported here, in a thread, and not for its first question
+        _ = services.explainer  # imported here, in a thread, and not for its first question
         return application.build(services, **parts)
 
     return LateApplication(build)
@@ -389,10 +235,3 @@ def _late_application(services: Services, **parts: Any) -> "LateApplication[Fast
 def _mutation_rows() -> Rows:
     """Find the row of each mutation once: it parses the documents of all that write."""
     return mutation_rows(ENDPOINTS)
-
-
-def _endpoints(settings: Settings) -> tuple[Endpoint, ...]:
-    if not settings.internal_enabled:
-        return ENDPOINTS
-    collab = [row.mounted(INTERNAL) for row in ENDPOINTS if row.surface is Surface.COLLAB]
-    return (*ENDPOINTS, *collab)

@@ -1,5 +1,6 @@
 """Infrastructure of the process below its services: it knows neither tokens nor requests."""
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -51,12 +52,17 @@ class Infrastructure:
         cls,
         settings: Settings,
         *,
-        sandbox: SandboxApp | None,
-        clock: Clock,
-        origins: Origins | None,
+        sandbox: SandboxApp | None = None,
+        clock: Clock = time.time,
+        origins: Origins | None = None,
+        database: Database | None = None,
     ) -> "Infrastructure":
-        """Build it, and have every upstream call counted and traced; nothing is connected yet."""
-        database = Database.open(
+        """
+        Build it, and have every upstream call counted and traced; nothing is connected yet.
+
+        *origins* and *database* are used as they are, if they are not None.
+        """
+        database = database or Database.open(
             settings.database,
             connections=settings.database_connections,
             pooler=settings.database_pooler,

@@ -1,59 +1,218 @@
-"""The objects of one process that its routes share, built once at start-up."""
+"""
+The composition: each part of a process, with what it is made of.
 
+A part is made when it is first asked for. The server makes nearly all of them, a command those
+that it uses.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+from gateway.audit.changes import ChangeLog
+from gateway.audit.log import DecisionLog
+from gateway.audit.provider_errors import ProviderErrorLog
+from gateway.auth.authenticator import Authenticator
+from gateway.auth.last_uses import LastUses
+from gateway.child_tokens.store import ChildTokenStore
+from gateway.connections.accounts import Accounts
+from gateway.connections.credentials import CredentialRepository
+from gateway.connections.oauth_flow import OAuthFlow
+from gateway.connections.reconnect_links import ReconnectLinks
+from gateway.connections.revocation import ConsentRevoker
+from gateway.connections.token_endpoints import TokenEndpoints
+from gateway.documents import prepared
+from gateway.documents.stored import StoredDocuments
+from gateway.http.attachment_links import AttachmentLinks
+from gateway.http.client_addresses import AddressLimits
+from gateway.http.entry import RequestEntry
+from gateway.infrastructure import Infrastructure, milliseconds, open_counter, secret_text
+from gateway.ratelimit.windows import configured_windows
+from gateway.rule_intents.log import RuleIntentLog
+from gateway.secrets.keyring import Keyring
+from gateway.settings import Settings
+from gateway.store.database import Database
+from gateway.store.idempotency.store import IdempotencyStore
+from gateway.store.uploads import UploadStore
+from policy.vocabulary import Surface
+from rest_compat.table import ENDPOINTS, Endpoint
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from gateway.audit.log import DecisionLog
-    from gateway.audit.provider_errors import ProviderErrorLog
-    from gateway.auth.authenticator import Authenticator
-    from gateway.auth.last_uses import LastUses
-    from gateway.connections.accounts import Accounts
-    from gateway.connections.credentials import CredentialRepository
-    from gateway.connections.oauth_flow import OAuthFlow
-    from gateway.connections.reconnect_links import ReconnectLinks
-    from gateway.connections.revocation import ConsentRevoker
-    from gateway.documents.stored import StoredDocuments
     from gateway.explain.explainer import Explainer
-    from gateway.http.entry import RequestEntry
     from gateway.ratelimit.redis_client import RedisStore
-    from gateway.rule_intents.log import RuleIntentLog
-    from gateway.secrets.keyring import Keyring
-    from gateway.settings import Settings
-    from gateway.store.database import Database
-    from gateway.store.idempotency.store import IdempotencyStore
-    from gateway.store.uploads import UploadStore
+
+INTERNAL = "/internal"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Services:
-    """
-    The services of one process; `app.state.services` of the application.
+    """The parts of one process; `app.state.services` of the application."""
 
-    Attributes:
-        explainer: Imports and makes it when it is first called.
-        admins: SHA-256 of an admin token -> its name.
-    """
+    settings: Settings
+    base: Infrastructure
 
-    settings: "Settings"
-    database: "Database"
-    keyring: "Keyring"
-    links: "ReconnectLinks"
-    authenticator: "Authenticator"
-    last_uses: "LastUses"
-    redis: "RedisStore | None"
-    entry: "RequestEntry"
-    accounts: "Accounts"
-    credentials: "CredentialRepository"
-    oauth: "OAuthFlow"
-    revoker: "ConsentRevoker"
-    decisions: "DecisionLog"
-    provider_errors: "ProviderErrorLog"
-    rule_intents: "RuleIntentLog"
-    idempotency: "IdempotencyStore"
-    uploads: "UploadStore"
-    explainer: "Callable[[], Explainer]"
-    documents: "StoredDocuments"
-    admins: "Mapping[bytes, str]"
+    @cached_property
+    def database(self) -> Database:
+        return self.base.database
+
+    @cached_property
+    def redis(self) -> "RedisStore | None":
+        return self.base.redis
+
+    @cached_property
+    def last_uses(self) -> LastUses:
+        return self.base.last_uses
+
+    @cached_property
+    def keyring(self) -> Keyring:
+        return Keyring.read(secret_text(self.settings.secret_keys))
+
+    @cached_property
+    def admins(self) -> Mapping[bytes, str]:
+        """SHA-256 of an admin token -> its name."""
+        names = self.settings.admins.items()
+        return {hashlib.sha256(token.encode()).digest(): name for token, name in names}
+
+    # -- accounts
+
+    @cached_property
+    def endpoints(self) -> TokenEndpoints:
+        return TokenEndpoints(self.base.clients, self.settings)
+
+    @cached_property
+    def links(self) -> ReconnectLinks:
+        has_client = self.endpoints.has_client
+        return ReconnectLinks(self.keyring, self.settings.base_url, has_client=has_client)
+
+    @cached_property
+    def credentials(self) -> CredentialRepository:
+        return CredentialRepository(
+            self.base.reader,
+            self.database,
+            self.keyring,
+            endpoints=self.endpoints.token_endpoint,
+            leases=self.base.leases,
+            links=self.links,
+            on_refused=self.base.metrics.count_refused_refresh,
+        )
+
+    @cached_property
+    def accounts(self) -> Accounts:
+        upstreams = self.settings.upstreams
+        return Accounts(self.base.clients, self.credentials, self.database, upstreams)
+
+    @cached_property
+    def oauth(self) -> OAuthFlow:
+        forget = self.accounts.forget
+        return OAuthFlow(self.database, self.keyring, self.endpoints, forget=forget)
+
+    @cached_property
+    def revoker(self) -> ConsentRevoker:
+        return ConsentRevoker(self.keyring, self.endpoints)
+
+    # -- calls
+
+    @cached_property
+    def authenticator(self) -> Authenticator:
+        upstreams, links = self.settings.upstreams, self.links
+        return Authenticator(
+            self.base.reader,
+            base_url=lambda kind, provider: upstreams.get((kind, provider), ""),
+            reconnect=lambda connection: links.link_for(
+                connection.id,
+                provider=connection.provider,
+                mode=connection.mode,
+                status=connection.status,
+            ),
+            record_use=self.last_uses.record,
+            clock=milliseconds(self.base.clock),
+        )
+
+    @cached_property
+    def limits(self) -> AddressLimits:
+        return AddressLimits(
+            open_counter(self.settings, self.base),
+            configured_windows(self.settings.rate_limit_windows),
+            self.settings.proxies,
+            self.base.metrics.count_limited,
+        )
+
+    @cached_property
+    def entry(self) -> RequestEntry:
+        return RequestEntry(self)
+
+    @cached_property
+    def idempotency(self) -> IdempotencyStore:
+        return IdempotencyStore(self.database, self.keyring)
+
+    @cached_property
+    def documents(self) -> StoredDocuments:
+        return StoredDocuments(self.base.reader, prepared.graph())
+
+    @cached_property
+    def uploads(self) -> UploadStore:
+        return UploadStore(self.database, self.keyring)
+
+    @cached_property
+    def attachment_links(self) -> AttachmentLinks:
+        clock = milliseconds(self.base.clock)
+        return AttachmentLinks(self.keyring, self.settings.base_url, clock)
+
+    @cached_property
+    def rule_intents(self) -> RuleIntentLog:
+        return RuleIntentLog(self.database, self.keyring)
+
+    @cached_property
+    def child_tokens(self) -> ChildTokenStore:
+        return ChildTokenStore(self.database)
+
+    @cached_property
+    def rows(self) -> Sequence[Endpoint]:
+        """The documented calls, those of the internal mount among them where it is served."""
+        if not self.settings.internal_enabled:
+            return ENDPOINTS
+        collab = [row.mounted(INTERNAL) for row in ENDPOINTS if row.surface is Surface.COLLAB]
+        return (*ENDPOINTS, *collab)
+
+    @cached_property
+    def explainer(self) -> "Explainer":
+        from gateway.explain.explainer import Explainer  # noqa: PLC0415 - administrators ask it
+        from gateway.explain.runner import DryRunner  # noqa: PLC0415
+
+        runner = DryRunner(
+            self.entry,
+            self.rows,
+            graph=prepared.graph(),
+            documents=prepared.TableDocuments(),
+            saved=self.documents,
+            ledger=self.idempotency,
+            strict=self.settings.strict_parameters,
+        )
+        return Explainer(runner, self.authenticator)
+
+    # -- logs
+
+    @cached_property
+    def decisions(self) -> DecisionLog:
+        metrics = self.base.metrics
+        return DecisionLog(
+            self.database,
+            self.keyring,
+            days=self.settings.decision_days,
+            clock=milliseconds(self.base.clock),
+            on_dropped=metrics.count_lost_decisions,
+            on_row=metrics.count_decision,
+            on_head=metrics.set_decision_head,
+        )
+
+    @cached_property
+    def provider_errors(self) -> ProviderErrorLog:
+        days, clock = self.settings.provider_error_days, milliseconds(self.base.clock)
+        return ProviderErrorLog(self.database, self.keyring, days=days, clock=clock)
+
+    def log_changes(self) -> None:
+        """Have the database store a decision for each change by an administrator."""
+        days, clock = self.settings.decision_days, milliseconds(self.base.clock)
+        ChangeLog(database=self.database, keyring=self.keyring, days=days, clock=clock).install()

@@ -8,7 +8,7 @@ The command line, `access-gateway …`. Modules are imported late, so that `--he
     options        options that several commands share
     option_values  values that are a text, @FILE or standard input
     console        output, progress, and failures as sentences
-    stores         the configured store, and operations in its sessions
+    stores         the configured store, operations in its sessions, and the composition over it
     in_process     a gateway in this process
     remote         requests to a running gateway
     account_setup  accounts connected by consent, device code or secret

@@ -4,48 +4,27 @@ import asyncio
 import signal
 import sys
 import webbrowser
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from typing import TypeVar
+from collections.abc import Awaitable, Callable
 
-from sqlalchemy import ColumnElement
 from sqlmodel import col
-from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway.audit.changes import log_change
-from gateway.auth.token_lookup import open_row_reader
 from gateway.cli.connection_options import AddOptions
 from gateway.cli.console import info
 from gateway.cli.first_use import only_owner
 from gateway.cli.loopback import listen_for_redirect
-from gateway.cli.stores import open_store
-from gateway.connections.accounts import Accounts
-from gateway.connections.credentials import CredentialRepository
-from gateway.connections.oauth_flow import (
-    CONSENT_LIFETIME_MS,
-    ConsentFailed,
-    OAuthFlow,
-    no_client_message,
-)
+from gateway.cli.stores import open_services, open_store
+from gateway.connections.oauth_flow import CONSENT_LIFETIME_MS, ConsentFailed, no_client_message
 from gateway.connections.oauth_servers import LOOPBACK_PORT, loopback_uri, scopes_of
-from gateway.connections.revocation import ConsentRevoker, PendingRevocation, Revocation
-from gateway.connections.token_endpoints import TokenEndpoints
-from gateway.infrastructure import open_origins
+from gateway.connections.revocation import Revocation
 from gateway.operations import operators, resources, rows, views
 from gateway.operations.connections import ConnectionService, NewConnection, Status, check_view
 from gateway.operations.validation import validated
-from gateway.settings import Settings
-from gateway.store.conflicts import retried
-from gateway.store.database import Database
-from gateway.store.event_ids import delete_events_of
-from gateway.store.leases import Leases
+from gateway.services import Services
 from gateway.store.tables import ConnectionRow
 from policy.refusals import InvalidInput
 from providers.catalogue.tables import KINDS, with_product
 from providers.failures import ProviderFailure
-
-T = TypeVar("T")
 
 _ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP)  # besides Ctrl-C, which `asyncio.run` handles
 
@@ -103,19 +82,6 @@ def _credentials(options: AddOptions, secret: str) -> dict[str, str | None]:
     return {"apiToken": secret}
 
 
-@dataclass(frozen=True, slots=True)
-class Upstreams:
-    """An open store and the clients of the providers; a sandbox is called over its socket."""
-
-    settings: Settings
-    database: Database
-    service: ConnectionService
-    endpoints: TokenEndpoints
-    accounts: Accounts
-    consents: OAuthFlow
-    revoker: ConsentRevoker
-
-
 async def add(options: AddOptions, secret: str | None) -> views.Connection:
     """
     Create a connection, and have its owner consent or its *secret* tested.
@@ -129,25 +95,31 @@ async def add(options: AddOptions, secret: str | None) -> views.Connection:
         owner = await only_owner(session, options.operator, options.resource)
     new = parse(options, owner, secret)
     exit_on_signals()
-    async with open_upstreams() as upstreams:
+    async with open_services() as services:
         if options.untested:
-            async with upstreams.database.writing() as session:
-                return await upstreams.service.create(session, new)
+            async with services.database.writing() as session:
+                return await connections_of(services).create(session, new)
 
         async def consent(row: ConnectionRow) -> ConnectionRow:
             return await _consent(
-                upstreams,
+                services,
                 row,
                 device=options.device,
                 browser=options.browser,
                 callback_port=options.callback_port,
             )
 
-        return await create_working(upstreams, new, consent if new.credentials is None else None)
+        return await create_working(services, new, consent if new.credentials is None else None)
+
+
+def connections_of(services: Services) -> ConnectionService:
+    """Return the operations on connections, whose views have no reconnect links here."""
+    origins = services.settings.upstream_origins
+    return ConnectionService(keyring=services.keyring, allowed_origins=origins)
 
 
 async def create_working(
-    upstreams: Upstreams,
+    services: Services,
     new: NewConnection,
     consent: Callable[[ConnectionRow], Awaitable[ConnectionRow]] | None = None,
 ) -> views.Connection:
@@ -159,15 +131,15 @@ async def create_working(
     """
     # Until its owner has consented or it has answered, no call may use it.
     status: Status = "needs_reauth"
-    async with upstreams.database.writing() as session:
-        connection = await upstreams.service.create(session, new, status=status)
+    async with services.database.writing() as session:
+        connection = await connections_of(services).create(session, new, status=status)
     try:
-        row = await _read(upstreams, connection.id)
-        row = await (_try_out(upstreams, row) if consent is None else consent(row))
-        return upstreams.service.view(row)
+        row = await _read(services, connection.id)
+        row = await (_try_out(services, row) if consent is None else consent(row))
+        return connections_of(services).view(row)
     except BaseException:
-        async with upstreams.database.writing() as session:
-            await upstreams.service.remove(session, connection.id)
+        async with services.database.writing() as session:
+            await connections_of(services).remove(session, connection.id)
         raise
 
 
@@ -180,20 +152,20 @@ def exit_on_signals() -> None:
 
 async def remove(connection_id: int) -> tuple[views.Connection, Revocation]:
     """Remove a connection, and revoke its consent at the provider; return it as it was."""
-    async with open_upstreams() as upstreams:
-        removed, revocations = await _remove(
-            upstreams,
+    async with open_services() as services:
+        removed, revocations = await services.revoker.remove(
+            services.database,
             col(ConnectionRow.id) == connection_id,
-            lambda session: upstreams.service.remove(session, connection_id),
+            lambda session: connections_of(services).remove(session, connection_id),
         )
         return removed, revocations[connection_id]
 
 
 async def remove_operator(operator_id: str) -> dict[int, Revocation]:
     """Remove an operator and its connections; return the revocations by connection id."""
-    async with open_upstreams() as upstreams:
-        _, revocations = await _remove(
-            upstreams,
+    async with open_services() as services:
+        _, revocations = await services.revoker.remove(
+            services.database,
             col(ConnectionRow.operator_id) == operator_id,
             lambda session: operators.remove(session, operator_id),
         )
@@ -202,9 +174,9 @@ async def remove_operator(operator_id: str) -> dict[int, Revocation]:
 
 async def remove_resource(resource_id: int) -> dict[int, Revocation]:
     """Remove a resource and its connections; return the revocations by connection id."""
-    async with open_upstreams() as upstreams:
-        _, revocations = await _remove(
-            upstreams,
+    async with open_services() as services:
+        _, revocations = await services.revoker.remove(
+            services.database,
             col(ConnectionRow.resource_id) == resource_id,
             lambda session: resources.remove(session, resource_id),
         )
@@ -215,60 +187,40 @@ async def reconnect(
     connection_id: int, *, device: bool, browser: bool, callback_port: int | None
 ) -> views.Connection:
     """Have the owner of a connection consent again."""
-    async with open_upstreams() as upstreams:
-        row = await _read(upstreams, connection_id)
+    async with open_services() as services:
+        row = await _read(services, connection_id)
         row = await _consent(
-            upstreams, row, device=device, browser=browser, callback_port=callback_port
+            services, row, device=device, browser=browser, callback_port=callback_port
         )
-        await log_change(upstreams.database, "reconnectConnection", connection_id)
-        return upstreams.service.view(row)
+        await log_change(services.database, "reconnectConnection", connection_id)
+        return connections_of(services).view(row)
 
 
 async def test(connection_id: int) -> views.ConnectionTest:
     """Make one harmless upstream read."""
-    async with open_upstreams() as upstreams:
-        row = await _read(upstreams, connection_id)
-        return views.ConnectionTest.of(await upstreams.accounts.test(row))
+    async with open_services() as services:
+        row = await _read(services, connection_id)
+        return views.ConnectionTest.of(await services.accounts.test(row))
 
 
 async def check(connection_id: int) -> views.ConnectionCheck:
     """Check what can be checked of an account without changing anything."""
-    async with open_upstreams() as upstreams:
-        return check_view(await upstreams.accounts.check(await _read(upstreams, connection_id)))
+    async with open_services() as services:
+        return check_view(await services.accounts.check(await _read(services, connection_id)))
 
 
-async def _remove(
-    upstreams: Upstreams,
-    removed: ColumnElement[bool],
-    remove_rows: Callable[[AsyncSession], Awaitable[T]],
-) -> tuple[T, dict[int, Revocation]]:
-    """Remove rows and with them the connections *removed*, then revoke the consents of these."""
-
-    @retried
-    async def delete() -> tuple[T, list[PendingRevocation]]:
-        async with upstreams.database.writing() as session:
-            pending = await upstreams.revoker.prepare(session, removed)
-            return await remove_rows(session), pending
-
-    await delete_events_of(upstreams.database, removed)
-    result, pending = await delete()
-    results = await upstreams.revoker.revoke(pending)
-    ids = (revocation.connection_id for revocation in pending)
-    return result, dict(sorted(zip(ids, results, strict=True)))
-
-
-async def _try_out(upstreams: Upstreams, row: ConnectionRow) -> ConnectionRow:
-    result = await upstreams.accounts.test(row)
+async def _try_out(services: Services, row: ConnectionRow) -> ConnectionRow:
+    result = await services.accounts.test(row)
     if not result.ok:
         raise InvalidInput(
             f"{result.detail} Nothing is stored; --untested stores it without a test."
         )
     info(f"{result.detail} ({result.latency_ms} ms)")
-    return await _read(upstreams, row.id or 0)
+    return await _read(services, row.id or 0)
 
 
 async def _consent(
-    upstreams: Upstreams,
+    services: Services,
     row: ConnectionRow,
     *,
     device: bool,
@@ -277,11 +229,11 @@ async def _consent(
 ) -> ConnectionRow:
     try:
         if device:
-            return await _consent_by_device_code(upstreams, row)
+            return await _consent_by_device_code(services, row)
         listening_port = LOOPBACK_PORT if callback_port is None else callback_port
         async with listen_for_redirect(listening_port) as (port, redirected):
             redirect_uri = loopback_uri(row.provider, port)
-            started = await upstreams.consents.start(row.id or 0, redirect_uri=redirect_uri)
+            started = await services.oauth.start(row.id or 0, redirect_uri=redirect_uri)
             info(f"Redirect URI, to be registered with the provider's client: {redirect_uri}")
             info("Open this address and agree:")
             info(f"\n  {started.authorize_url}\n")
@@ -289,18 +241,18 @@ async def _consent(
                 await asyncio.to_thread(webbrowser.open, started.authorize_url)
             async with asyncio.timeout(CONSENT_LIFETIME_MS / 1000):
                 parameters = await redirected
-            return await upstreams.consents.finish(parameters)
+            return await services.oauth.finish(parameters)
     except TimeoutError:
         raise InvalidInput("The consent was not given in time.") from None
     except ConsentFailed as failure:
         raise InvalidInput(failure.message) from None
 
 
-async def _consent_by_device_code(upstreams: Upstreams, row: ConnectionRow) -> ConnectionRow:
-    device_endpoint = upstreams.endpoints.device_endpoint(row.provider)
-    token_endpoint = upstreams.endpoints.token_endpoint(row.id or 0, row.provider, {})
+async def _consent_by_device_code(services: Services, row: ConnectionRow) -> ConnectionRow:
+    device_endpoint = services.endpoints.device_endpoint(row.provider)
+    token_endpoint = services.endpoints.token_endpoint(row.id or 0, row.provider, {})
     if device_endpoint is None or token_endpoint is None:
-        if not upstreams.endpoints.has_client(row.provider):
+        if not services.endpoints.has_client(row.provider):
             raise InvalidInput(no_client_message(row.provider))
         raise InvalidInput(f"{row.provider} has no device flow; leave out --device.")
     writing = row.can_write or not row.granted_scopes
@@ -312,39 +264,9 @@ async def _consent_by_device_code(upstreams: Upstreams, row: ConnectionRow) -> C
                 await asyncio.sleep(begun.interval)
     except ProviderFailure as failure:
         raise InvalidInput(failure.message) from None
-    return await upstreams.consents.accept(row, tokens)
+    return await services.oauth.accept(row, tokens)
 
 
-async def _read(upstreams: Upstreams, connection_id: int) -> ConnectionRow:
-    async with upstreams.database.reading() as session:
+async def _read(services: Services, connection_id: int) -> ConnectionRow:
+    async with services.database.reading() as session:
         return await rows.get(session, ConnectionRow, connection_id)
-
-
-@asynccontextmanager
-async def open_upstreams() -> AsyncIterator[Upstreams]:
-    """Open the configured store, and the clients of the providers."""
-    async with open_store() as (database, keyring, settings):
-        origins, row_reader = open_origins(settings), open_row_reader(database)
-        endpoints = TokenEndpoints(origins, settings)
-        credentials = CredentialRepository(
-            row_reader,
-            database,
-            keyring,
-            endpoints=endpoints.token_endpoint,
-            leases=Leases(database),
-        )
-        accounts = Accounts(origins, credentials, database, settings.upstreams)
-        try:
-            async with accounts.running():
-                yield Upstreams(
-                    settings,
-                    database,
-                    ConnectionService(keyring=keyring, allowed_origins=settings.upstream_origins),
-                    endpoints,
-                    accounts,
-                    OAuthFlow(database, keyring, endpoints),
-                    ConsentRevoker(keyring, endpoints),
-                )
-        finally:
-            row_reader.close()
-            await origins.aclose()

@@ -49,7 +49,7 @@ async def explain(token_id: int, request: Mapping[str, Any]) -> dict[str, Any]:
     async with running_gateway() as gateway:
         async with gateway.services.database.reading() as session:
             chain = await tokens.with_ancestors(session, token_id)
-        return (await gateway.services.explainer().explain(chain, question)).as_json()
+        return (await gateway.services.explainer.explain(chain, question)).as_json()
 
 
 async def save_document(name: str, members: Mapping[str, Any]) -> "views.SavedDocument":

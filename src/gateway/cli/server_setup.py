@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from gateway.cli import first_use
-from gateway.cli.account_setup import Upstreams, create_working, exit_on_signals, open_upstreams
+from gateway.cli.account_setup import connections_of, create_working, exit_on_signals
 from gateway.cli.connection_options import AddOptions
 from gateway.cli.console import info
-from gateway.cli.stores import open_store
+from gateway.cli.stores import open_services, open_store
 from gateway.connections.rows import unseal
 from gateway.errors import CommandError
 from gateway.operations import rows, views
@@ -18,6 +18,7 @@ from gateway.operations.connections import ConnectionChange, NewConnection
 from gateway.operations.server_discovery import search as server_search
 from gateway.operations.server_discovery import views as discovery_views
 from gateway.operations.validation import validated
+from gateway.services import Services
 from gateway.store.tables import ConnectionRow
 from providers.catalogue.tables import OWN_SERVERS
 from providers.server_discovery.search import Discovery
@@ -89,8 +90,8 @@ async def add(account: OwnAccount) -> AddedAccounts:
         InvalidInput: A value is not valid.
     """
     exit_on_signals()
-    async with open_upstreams() as upstreams:
-        discovery = await _discover(upstreams, account)
+    async with open_services() as services:
+        discovery = await _discover(services, account)
         _require(account, discovery)
         wanted = _connections(account, discovery)
         offered = ""
@@ -101,14 +102,14 @@ async def add(account: OwnAccount) -> AddedAccounts:
                 wanted.append(_calendar(account, discovery))
             else:
                 offered = calendar.server
-        async with upstreams.database.writing() as session:
+        async with services.database.writing() as session:
             if account.environment is None:
                 owner = await first_use.only_owner(
                     session, account.options.operator, account.options.resource
                 )
             else:
                 owner = await first_use.first_owner(session, account.email, account.environment)
-        created = [await create_working(upstreams, _with_owner(new, owner)) for new in wanted]
+        created = [await create_working(services, _with_owner(new, owner)) for new in wanted]
         return AddedAccounts(created, discovery_views.view(discovery), offered)
 
 
@@ -126,30 +127,32 @@ async def change_password(connection_id: int, password: str) -> views.Connection
     Raises:
         CommandError: The account does not answer; the password is stored all the same.
     """
-    async with open_upstreams() as upstreams:
-        async with upstreams.database.writing() as session:
+    async with open_services() as services:
+        async with services.database.writing() as session:
             row = await rows.get(session, ConnectionRow, connection_id)
-            stored = unseal(row, upstreams.service.keyring)
+            stored = unseal(row, services.keyring)
             credentials: dict[str, Any] = {"username": row.account_email, "password": password}
             unchanged = ("username", "submissionUrl")
             credentials |= {name: stored[name] for name in unchanged if name in stored}
             change = validated(ConnectionChange, {"credentials": credentials})
-            await upstreams.service.change(session, connection_id, change)
-        async with upstreams.database.reading() as session:
+            await connections_of(services).change(session, connection_id, change)
+        async with services.database.reading() as session:
             row = await rows.get(session, ConnectionRow, connection_id)
-        result = await upstreams.accounts.test(row)
+        result = await services.accounts.test(row)
         if not result.ok:
             raise CommandError(f"{result.detail} The password is stored.")
-        async with upstreams.database.reading() as session:
-            return upstreams.service.view(await rows.get(session, ConnectionRow, connection_id))
+        async with services.database.reading() as session:
+            return connections_of(services).view(
+                await rows.get(session, ConnectionRow, connection_id)
+            )
 
 
-async def _discover(upstreams: Upstreams, account: OwnAccount) -> Discovery:
+async def _discover(services: Services, account: OwnAccount) -> Discovery:
     """Search, and ask about the hosts that need a confirmation while that may help."""
     search = account.search()
-    dns_server = upstreams.settings.dns_server
+    dns_server = services.settings.dns_server
     while True:
-        discovery = await server_search.run(upstreams.accounts, search, dns_server=dns_server)
+        discovery = await server_search.run(services.accounts, search, dns_server=dns_server)
         for step in discovery.steps:
             info(f"  {step.outcome.value:<18}  {step.target}  {step.detail}")
         if _is_enough(account, discovery):

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -12,6 +12,9 @@ from gateway.secrets.keyring import Keyring
 from gateway.settings import Settings
 from gateway.store.conflicts import retried
 from gateway.store.database import Database
+
+if TYPE_CHECKING:
+    from gateway.services import Services
 
 Result = TypeVar("Result")
 
@@ -42,6 +45,30 @@ async def open_store() -> AsyncIterator[Store]:
         yield Store(database, keyring, settings)
     finally:
         await database.close()
+
+
+@asynccontextmanager
+async def open_services() -> AsyncIterator["Services"]:
+    """
+    Open the store, and the composition over it, which calls the providers.
+
+    Raises:
+        NotConfigured: As `open_store`, or the proxy or the certificates cannot be used.
+    """
+    from gateway.infrastructure import Infrastructure
+    from gateway.services import Services
+
+    async with open_store() as store:
+        # What processes that serve share, and report, is not a command's.
+        alone = {"redis_url": None, "traces_endpoint": None}
+        settings = store.settings.model_copy(update=alone)
+        services = Services(settings, Infrastructure.open(settings, database=store.database))
+        try:
+            async with services.accounts.running():
+                yield services
+        finally:
+            services.base.reader.close()
+            await services.base.clients.aclose()
 
 
 def in_store(work: Callable[[Store], Awaitable[Result]]) -> Result:

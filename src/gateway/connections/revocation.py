@@ -6,11 +6,11 @@ of the same account still uses is kept. See docs/spec/management.md#removing-a-c
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from sqlalchemy import ColumnElement, func
@@ -20,8 +20,13 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from gateway.connections import rows as connection_rows
 from gateway.connections.token_endpoints import TokenEndpoints
 from gateway.secrets.keyring import Keyring
+from gateway.store.conflicts import retried
+from gateway.store.database import Database
+from gateway.store.event_ids import delete_events_of
 from gateway.store.tables import ConnectionRow
 from providers.failures import ProviderFailure
+
+T = TypeVar("T")
 
 
 class Revocation(StrEnum):
@@ -76,17 +81,38 @@ class ConsentRevoker(msgspec.Struct, frozen=True):
     keyring: Keyring
     endpoints: TokenEndpoints
 
-    async def prepare(
+    async def remove(
+        self,
+        database: Database,
+        removed: ColumnElement[bool],
+        remove_rows: Callable[[AsyncSession], Awaitable[T]],
+    ) -> tuple[T, dict[int, Revocation]]:
+        """
+        Remove connections by *remove_rows*, and then revoke their consents.
+
+        *removed* selects these connections. The result is that of *remove_rows*, and those of the
+        revocations by connection id.
+        """
+
+        @retried
+        async def delete() -> tuple[T, list[PendingRevocation]]:
+            async with database.writing() as session:
+                pending = await self._prepare_all(session, removed)
+                return await remove_rows(session), pending
+
+        await delete_events_of(database, removed)
+        result, pending = await delete()
+        results = await asyncio.gather(*map(self._revoke, pending))  # never fails
+        ids = (revocation.connection_id for revocation in pending)
+        return result, dict(sorted(zip(ids, results, strict=True)))
+
+    async def _prepare_all(
         self, session: AsyncSession, condition: ColumnElement[bool]
     ) -> list[PendingRevocation]:
         """Read what is needed to revoke the consents of connections that will be removed."""
         removed = (await session.exec(select(ConnectionRow).where(condition))).all()
         ids = [row.id for row in removed]
         return [await self._prepare(session, row, removed_ids=ids) for row in removed]
-
-    async def revoke(self, pending: Sequence[PendingRevocation]) -> list[Revocation]:
-        """Revoke the consents, after the removal was committed; never fails. One result each."""
-        return list(await asyncio.gather(*map(self._revoke, pending)))
 
     async def _prepare(
         self, session: AsyncSession, row: ConnectionRow, *, removed_ids: Sequence[int | None]

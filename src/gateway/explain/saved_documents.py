@@ -1,7 +1,7 @@
 """Saves and checks documents against the schema and the shapes of tokens."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gateway.documents import checks, prepared
 from gateway.explain.subject import Subject
@@ -9,14 +9,16 @@ from gateway.operations import tokens, views
 from gateway.operations.documents import collection as documents
 from gateway.operations.documents.collection import NewDocument
 from gateway.operations.validation import invalid
-from gateway.services import Services
 from gateway.store import timestamps
 from gateway.store.conflicts import retried
 from policy.caller import Caller
 from policy.refusals import InvalidInput
 
+if TYPE_CHECKING:
+    from gateway.services import Services
 
-async def save(services: Services, name: str, new: NewDocument) -> views.SavedDocument:
+
+async def save(services: "Services", name: str, new: NewDocument) -> views.SavedDocument:
     """
     Save a document, or replace the one of this name.
 
@@ -37,7 +39,7 @@ async def save(services: Services, name: str, new: NewDocument) -> views.SavedDo
     return await store()
 
 
-async def check(services: Services, name: str, token_ids: Sequence[int]) -> list[dict[str, Any]]:
+async def check(services: "Services", name: str, token_ids: Sequence[int]) -> list[dict[str, Any]]:
     """
     Check a stored document against the schema and tokens: `token` (None: the schema), `problem`.
 
@@ -58,7 +60,7 @@ async def check(services: Services, name: str, token_ids: Sequence[int]) -> list
     return results
 
 
-async def _caller(services: Services, token_id: int) -> Caller:
+async def _caller(services: "Services", token_id: int) -> Caller:
     """Return the caller of a token, whose shape a document is checked against."""
     async with services.database.reading() as session:
         chain = await tokens.with_ancestors(session, token_id)

@@ -11,32 +11,23 @@ import hmac
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from starlette.types import Scope
 
 from gateway.audit import recorder
 from gateway.audit.decision import EntryPoint
-from gateway.audit.log import DecisionLog
-from gateway.audit.provider_errors import ProviderErrorLog
-from gateway.auth.authenticator import Authenticator, read_bearer
-from gateway.child_tokens.store import ChildTokenStore
-from gateway.connections.accounts import Accounts
+from gateway.auth.authenticator import read_bearer
 from gateway.errors import Overloaded
-from gateway.http.attachment_links import AttachmentLinks, link_of
-from gateway.http.client_addresses import AddressLimits
+from gateway.http.attachment_links import link_of
 from gateway.http.contents import open_content
 from gateway.http.request_state import RequestState, request_state
 from gateway.ratelimit.buckets import AGENTS_PATH, GRAPHQL_PATHS, MANAGEMENT, bucket_of
-from gateway.rule_intents.log import RuleIntentLog
-from gateway.secrets.keyring import Keyring
 from gateway.store.database import StorageUnavailable
 from gateway.store.idempotency.fence import AttemptFence
-from gateway.store.uploads import UploadStore
 from graph import errors, kept_results
 from graph.context import Context
-from graph.request_execution import SavedTexts
 from graph.request_log import WHOLE_REQUEST, RequestLog
 from policy.caller import Caller
 from policy.quota import Charge
@@ -46,6 +37,9 @@ from providers.ports.mail import SendAttempt
 from providers.write_fence import fenced
 from rest_compat import ports
 from rest_compat.ledger import Attempt, Ledger
+
+if TYPE_CHECKING:
+    from gateway.services import Services
 
 MANAGEMENT_COST: Mapping[str, int] = MappingProxyType({MANAGEMENT: 1})
 EARLIER_ATTEMPTS = 3  # whose drafts an attempt looks for; each one looks for those before it
@@ -63,35 +57,14 @@ class AdmittedRequest(msgspec.Struct, frozen=True):
 class RequestEntry:
     """Authenticates and charges requests, and builds their contexts. One per process."""
 
-    def __init__(  # noqa: PLR0913 - what a context is built from
-        self,
-        *,
-        authenticator: Authenticator,
-        limits: AddressLimits,
-        keyring: Keyring,
-        accounts: Accounts,
-        decisions: DecisionLog,
-        provider_errors: ProviderErrorLog,
-        rule_intents: RuleIntentLog,
-        attachment_links: AttachmentLinks,
-        uploads: UploadStore,
-        child_tokens: ChildTokenStore,
-        saved: SavedTexts,
-        not_found_step: float = 0.0,
-    ) -> None:
-        """*not_found_step* is that of contexts, in seconds; *saved* are the saved documents."""
-        self.limits = limits
-        self.saved = saved
-        self.recorder = recorder.Recorder(decisions, provider_errors)
-        self._authenticator = authenticator
-        self._keyring = keyring
-        self._accounts = accounts
-        self._decisions = decisions
-        self._rule_intents = rule_intents
-        self.attachment_links = attachment_links
-        self._uploads = uploads
-        self._child_tokens = child_tokens
-        self._not_found_step = not_found_step
+    def __init__(self, services: "Services") -> None:
+        self.limits = services.limits
+        self.saved = services.documents
+        self.recorder = recorder.Recorder(services.decisions, services.provider_errors)
+        self.attachment_links = services.attachment_links
+        self._services = services
+        self._authenticator = services.authenticator
+        self._not_found_step = services.settings.not_found_step_ms / 1000
 
     # -- for REST; see `rest_compat.ports.RequestEntry`
 
@@ -280,7 +253,7 @@ class RequestEntry:
         context = self.build_context(caller, costs, request_id=state.request_id, log=record)
         if caller.hides_resources and self._not_found_step:
             context.not_found_step = self._not_found_step
-        context.wait_for_capacity = self._decisions.wait_for_capacity
+        context.wait_for_capacity = self._services.decisions.wait_for_capacity
         return context
 
     def build_context(
@@ -296,13 +269,13 @@ class RequestEntry:
             caller=caller,
             request_id=request_id,
             request_log=RequestLog() if log is None else log,
-            sealer=self._keyring,
+            sealer=self._services.keyring,
             download_address=self._download_address,
             attachment_link=self.attachment_links.of(caller),
-            rule_intents=self._rule_intents,
-            uploads=self._uploads.of(caller.token_id),
-            child_tokens=self._child_tokens.of(caller),
-            **self._accounts.ports_for(caller, costs),
+            rule_intents=self._services.rule_intents,
+            uploads=self._services.uploads.of(caller.token_id),
+            child_tokens=self._services.child_tokens.of(caller),
+            **self._services.accounts.ports_for(caller, costs),
         )
 
     async def check_secret(self, scope: Scope, digests: Sequence[bytes]) -> bytes:

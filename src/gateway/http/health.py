@@ -8,13 +8,13 @@ token or the admin token.
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING
 
 import orjson
 from sqlalchemy import func
 from sqlmodel import col, select
 
 from gateway.lifecycle import Lifecycle
-from gateway.services import Services
 from gateway.store import timestamps
 from gateway.store.background import last_runs
 from gateway.store.database import StorageUnavailable
@@ -22,6 +22,9 @@ from gateway.store.tables import ConnectionRow
 from gateway.telemetry.metrics import CONTENT_TYPE, Metrics
 from rest_compat.request import RestRequest
 from rest_compat.responses import RestResponse
+
+if TYPE_CHECKING:
+    from gateway.services import Services
 
 DATABASE_TIMEOUT_SECONDS = 2.0
 METRICS = "/metrics"
@@ -31,7 +34,7 @@ OK, LOST, OFF, FAILING = "ok", "lost", "off", "failing"
 Probe = Callable[[RestRequest], Awaitable[RestResponse]]
 
 
-def probes(services: Services, metrics: Metrics, lifecycle: Lifecycle) -> Mapping[str, Probe]:
+def probes(services: "Services", metrics: Metrics, lifecycle: Lifecycle) -> Mapping[str, Probe]:
     """Return the handlers of GET by path."""
     digests = [*services.admins]
     if services.settings.metrics_token is not None:
@@ -77,7 +80,7 @@ def _json(status: int, content: Mapping[str, object]) -> RestResponse:
     return RestResponse(status=status, body=orjson.dumps(content))
 
 
-async def _connection_counts(services: Services) -> dict[tuple[str, str], int] | None:
+async def _connection_counts(services: "Services") -> dict[tuple[str, str], int] | None:
     """Count the connections by (provider, status); None when the database does not answer."""
     group = (col(ConnectionRow.provider), col(ConnectionRow.status))
     try:
@@ -91,7 +94,7 @@ async def _connection_counts(services: Services) -> dict[tuple[str, str], int] |
         return None
 
 
-async def _silence(services: Services) -> dict[str, float]:
+async def _silence(services: "Services") -> dict[str, float]:
     """
     Return provider -> seconds since the last answer of the active account silent for longest.
 
@@ -113,7 +116,7 @@ async def _silence(services: Services) -> dict[str, float]:
         return {}
 
 
-async def _accepts_writes(services: Services) -> bool:
+async def _accepts_writes(services: "Services") -> bool:
     try:
         async with asyncio.timeout(DATABASE_TIMEOUT_SECONDS):
             return await services.database.accepts_writes()
@@ -121,7 +124,7 @@ async def _accepts_writes(services: Services) -> bool:
         return False
 
 
-def _shared_limits_state(services: Services) -> str:
+def _shared_limits_state(services: "Services") -> str:
     if services.redis is None or services.settings.rate_limits == "off":
         return OFF
     return LOST if services.redis.lost else OK

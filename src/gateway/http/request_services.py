@@ -1,10 +1,13 @@
 """The services of the process as a parameter of FastAPI's routes."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import Depends, Request
 
-from gateway.services import Services
+if TYPE_CHECKING:
+    from gateway.services import Services
+else:
+    Services = Any  # FastAPI reads annotations, and the composition is above this package
 
 
 # `async`, though it waits for nothing: FastAPI calls other dependencies in a thread each.

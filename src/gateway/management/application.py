@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Depends, FastAPI
 from starlette.types import ASGIApp
@@ -21,7 +22,9 @@ from gateway.management import (
     tokens,
 )
 from gateway.management.auth import require_admin
-from gateway.services import Services
+
+if TYPE_CHECKING:
+    from gateway.services import Services
 
 _ROUTERS = (
     tokens.router,
@@ -35,7 +38,7 @@ _ROUTERS = (
 )
 
 
-def build(services: Services, *, sandbox: ASGIApp | None, demo: Sequence[DemoToken]) -> FastAPI:
+def build(services: "Services", *, sandbox: ASGIApp | None, demo: Sequence[DemoToken]) -> FastAPI:
     """
     Build the application, without FastAPI's own pages, redirects and telemetry.
 

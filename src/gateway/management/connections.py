@@ -26,7 +26,6 @@ from gateway.operations.inputs import WholeNumberText
 from gateway.operations.server_discovery import search
 from gateway.operations.server_discovery import views as discovery_views
 from gateway.operations.server_discovery.search import ServerSearch
-from gateway.store.event_ids import delete_events_of
 from gateway.store.tables import ConnectionRow
 
 router = Router(prefix="/api/connections", tags=["Connections"])
@@ -120,12 +119,11 @@ async def delete_connection(
     The header `X-Consent-Revocation` has the result.
     """
     removed = col(ConnectionRow.id) == connection_id
-    await delete_events_of(services.database, removed)
-    async with services.database.writing() as session:
-        pending = await services.revoker.prepare(session, removed)
-        await service.remove(session, connection_id)
+    _, revocations = await services.revoker.remove(
+        services.database, removed, lambda session: service.remove(session, connection_id)
+    )
     services.accounts.forget(connection_id)
-    await tell_revocations(services, pending, response)
+    tell_revocations(revocations, response)
 
 
 @router.post("/{connection_id}/test")

@@ -31,7 +31,7 @@ async def explain_call(
     async with services.database.reading() as session:
         chain = await tokens.with_ancestors(session, token_id)
     address = _limited_address(request.address)
-    return await services.explainer().explain(chain, question, address=address)
+    return await services.explainer.explain(chain, question, address=address)
 
 
 def _limited_address(address: str | None) -> str | None:

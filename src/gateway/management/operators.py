@@ -13,7 +13,6 @@ from gateway.management.revocations import tell_revocations
 from gateway.management.router import Router
 from gateway.operations import operators, views
 from gateway.operations.operators import NewOperator, OperatorChange
-from gateway.store.event_ids import delete_events_of
 from gateway.store.tables import ConnectionRow
 
 router = Router(prefix="/api/operators", tags=["Operators"])
@@ -65,8 +64,7 @@ async def change_operator(
 async def delete_operator(services: AppServices, operator_id: str, response: Response) -> None:
     """Remove an operator with the connections, and revoke the tokens."""
     removed = col(ConnectionRow.operator_id) == operator_id
-    await delete_events_of(services.database, removed)
-    async with services.database.writing() as session:
-        pending = await services.revoker.prepare(session, removed)
-        await operators.remove(session, operator_id)
-    await tell_revocations(services, pending, response)
+    _, revocations = await services.revoker.remove(
+        services.database, removed, lambda session: operators.remove(session, operator_id)
+    )
+    tell_revocations(revocations, response)

@@ -13,7 +13,6 @@ from gateway.management.revocations import tell_revocations
 from gateway.management.router import Router, RowId
 from gateway.operations import resources, views
 from gateway.operations.resources import NewResource, ResourceChange
-from gateway.store.event_ids import delete_events_of
 from gateway.store.tables import ConnectionRow
 
 router = Router(prefix="/api/resources", tags=["Resources"])
@@ -63,8 +62,7 @@ async def change_resource(
 async def delete_resource(services: AppServices, resource_id: RowId, response: Response) -> None:
     """Remove a resource, its connections and its links to tokens."""
     removed = col(ConnectionRow.resource_id) == resource_id
-    await delete_events_of(services.database, removed)
-    async with services.database.writing() as session:
-        pending = await services.revoker.prepare(session, removed)
-        await resources.remove(session, resource_id)
-    await tell_revocations(services, pending, response)
+    _, revocations = await services.revoker.remove(
+        services.database, removed, lambda session: resources.remove(session, resource_id)
+    )
+    tell_revocations(revocations, response)

@@ -1,19 +1,15 @@
 """Header that tells what became of the consents of removed connections at their providers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 from fastapi import Response
 
-from gateway.connections.revocation import PendingRevocation
-from gateway.services import Services
+from gateway.connections.revocation import Revocation
 
 HEADER = "X-Consent-Revocation"
 
 
-async def tell_revocations(
-    services: Services, pending: Sequence[PendingRevocation], response: Response
-) -> None:
-    """Revoke the consents, and name each result once in the header."""
-    results = await services.revoker.revoke(pending)
-    if results:
-        response.headers[HEADER] = ", ".join(sorted(set(results)))
+def tell_revocations(revocations: Mapping[int, Revocation], response: Response) -> None:
+    """Name each result once in the header; *revocations* are by connection id."""
+    if revocations:
+        response.headers[HEADER] = ", ".join(sorted(set(revocations.values())))

@@ -33,8 +33,8 @@ def sandbox(deployed, environment, monkeypatch):
     register_client(made, BASE)
     open_origins = infrastructure.open_origins
     monkeypatch.setattr(
-        "gateway.cli.account_setup.open_origins",
-        lambda settings: open_origins(settings, apps=in_process(settings.origin, made)),
+        "gateway.infrastructure.open_origins",
+        lambda settings, **_: open_origins(settings, apps=in_process(settings.origin, made)),
     )
     return made
 
