@@ -13,8 +13,6 @@ The command line, `access-gateway …`. Modules are imported late, so that `--he
     remote         requests to a running gateway
     account_setup  accounts connected by consent, device code or secret
     server_setup   accounts on own servers, which are searched for by their address
-    connection_options, connection_adding
-                   `connection add`
     first_use      secrets, operator, resource and token of a new deployment
     loopback       the redirect URI of a consent
 """

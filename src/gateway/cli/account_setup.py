@@ -5,11 +5,11 @@ import signal
 import sys
 import webbrowser
 from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
 
 from sqlmodel import col
 
 from gateway.audit.changes import log_change
-from gateway.cli.connection_options import AddOptions
 from gateway.cli.console import info
 from gateway.cli.first_use import only_owner
 from gateway.cli.loopback import listen_for_redirect
@@ -26,10 +26,13 @@ from policy.refusals import InvalidInput
 from providers.catalogue.tables import KINDS, with_product
 from providers.failures import ProviderFailure
 
+if TYPE_CHECKING:
+    from gateway.cli.commands.connection_add import AddOptions
+
 _ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP)  # besides Ctrl-C, which `asyncio.run` handles
 
 
-def parse(options: AddOptions, owner: tuple[str, int], secret: str | None) -> NewConnection:
+def parse(options: "AddOptions", owner: tuple[str, int], secret: str | None) -> NewConnection:
     """
     Return the connection to create.
 
@@ -72,7 +75,7 @@ def parse(options: AddOptions, owner: tuple[str, int], secret: str | None) -> Ne
     )
 
 
-def _credentials(options: AddOptions, secret: str) -> dict[str, str | None]:
+def _credentials(options: "AddOptions", secret: str) -> dict[str, str | None]:
     if options.server:
         sending = {"submissionUrl": options.submission} if options.submission else {}
         username = options.username or options.account
@@ -82,7 +85,7 @@ def _credentials(options: AddOptions, secret: str) -> dict[str, str | None]:
     return {"apiToken": secret}
 
 
-async def add(options: AddOptions, secret: str | None) -> views.Connection:
+async def add(options: "AddOptions", secret: str | None) -> views.Connection:
     """
     Create a connection, and have its owner consent or its *secret* tested.
 

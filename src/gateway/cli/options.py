@@ -2,12 +2,16 @@
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields
 from importlib import import_module
-from typing import Annotated, Any
+from inspect import Parameter, Signature
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
 from gateway.cli.console import info
+
+Options = TypeVar("Options")
 
 AsJson = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 OnlyJson = Annotated[bool, typer.Option("--json", help="Write JSON; there is no other form.")]
@@ -39,6 +43,29 @@ def _expanded(words: Sequence[str]) -> Iterator[str]:
     for word in words:
         module, is_enum, name = word.partition(":")
         yield from getattr(import_module(module), name) if is_enum else (word,)
+
+
+def taking(declared: type[Options]) -> Callable[[Callable[[Options], None]], Callable[..., None]]:
+    """
+    Give a command the fields of the dataclass *declared* as its options.
+
+    The command takes them as one object.
+    """
+    hints = get_type_hints(declared, include_extras=True)
+    parameters = [
+        Parameter(field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=hint)
+        for field, hint in zip(fields(declared), hints.values(), strict=True)  # type: ignore[arg-type] # a dataclass
+    ]
+
+    def decorate(run: Callable[[Options], None]) -> Callable[..., None]:
+        def command(**values: Any) -> None:
+            run(declared(**values))
+
+        command.__doc__, command.__annotations__ = run.__doc__, hints
+        command.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+        return command
+
+    return decorate
 
 
 def refuse(*cases: tuple[object, str]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from gateway.cli import first_use
 from gateway.cli.account_setup import connections_of, create_working, exit_on_signals
-from gateway.cli.connection_options import AddOptions
+from gateway.cli.commands.connection_add import AddOptions
 from gateway.cli.console import info
 from gateway.cli.stores import open_services, open_store
 from gateway.connections.rows import unseal

@@ -6,7 +6,8 @@ The commands, one module per command or group; each imports what it needs when i
     token, rule, policy         access tokens, their collab rules, and both as one document
     document                    documents saved as REST endpoints
     recipient                   the recipient rules of tokens, a part of `rule`
-    people, connection          operators, resources, connected accounts
+    people, connection, connection_add
+                                operators, resources, connected accounts
     explain, decisions          why a call is refused, and what was decided on calls
     query, agents               a GraphQL document, or the messages of an agent, as a token
     schema                      the schema and the OpenAPI document

@@ -4,34 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli import connection_adding
-from gateway.cli.connection_options import (
-    Account,
-    AddOptions,
-    ApiToken,
-    Browser,
-    Caldav,
-    CalendarServer,
-    CallbackPort,
-    ClientId,
-    Confirm,
-    Device,
-    Imap,
-    Init,
-    Kind,
-    OAuth,
-    Operator,
-    PasswordFile,
-    Provider,
-    ReadOnly,
-    Resource,
-    Server,
-    Sites,
-    Submission,
-    Tenant,
-    Untested,
-    Username,
-)
+from gateway.cli.commands import connection_add
+from gateway.cli.commands.connection_add import Browser, CallbackPort, Device
 from gateway.cli.console import output_table, report, report_rows, run_async
 from gateway.cli.options import AsJson
 from providers.catalogue.tables import with_product
@@ -56,46 +30,7 @@ _COLUMNS = {
 }
 
 
-@app.command("add")
-def add(  # noqa: PLR0913, PLR0917 - each is an option of the command
-    kind: Kind = None,
-    provider: Provider = None,
-    account: Account = None,
-    imap: Imap = "",
-    caldav: Caldav = "",
-    operator: Operator = "",
-    resource: Resource = None,
-    read_only: ReadOnly = False,
-    api_token: ApiToken = False,
-    site: Sites = None,
-    tenant: Tenant = "",
-    client_id: ClientId = "",
-    server: Server = "",
-    submission: Submission = "",
-    calendar_server: CalendarServer = "",
-    username: Username = "",
-    password_file: PasswordFile = None,
-    oauth: OAuth = None,
-    confirm: Confirm = None,
-    init: Init = False,
-    untested: Untested = False,
-    device: Device = False,
-    browser: Browser = True,
-    callback_port: CallbackPort = None,
-    as_json: AsJson = False,
-) -> None:
-    """
-    Connect an account: by its address, by consent, or with the secret that an option asks for.
-
-    With --imap or --caldav the servers are searched for and tried; the password goes only to a
-    server with a valid certificate that the domain or you name. If the account does not answer,
-    or its owner does not agree, nothing is stored, and the exit code is 1.
-    """
-    options = AddOptions(**locals())
-    if imap or caldav:
-        connection_adding.add_by_address(options)
-    else:
-        connection_adding.add(options)
+app.command("add")(connection_add.add)
 
 
 @app.command("list")
@@ -149,11 +84,11 @@ def reconnect(
     from gateway.cli import account_setup, server_setup
 
     if run_async(lambda: server_setup.is_own(connection_id)):
-        password = connection_adding.read_password(f"connection {connection_id}", None)
+        password = connection_add.read_password(f"connection {connection_id}", None)
         changed = run_async(lambda: server_setup.change_password(connection_id, password))
-        connection_adding.report_connection(changed, as_json=as_json)
+        connection_add.report_connection(changed, as_json=as_json)
         return
-    connection_adding.report_connection(
+    connection_add.report_connection(
         run_async(
             lambda: account_setup.reconnect(
                 connection_id, device=device, browser=browser, callback_port=callback_port
@@ -198,4 +133,4 @@ def _set_status(connection_id: int, status: str, *, as_json: bool) -> None:
         async with store.database.writing() as session:
             return await service.change(session, connection_id, changed)
 
-    connection_adding.report_connection(in_store(change), as_json=as_json)
+    connection_add.report_connection(in_store(change), as_json=as_json)

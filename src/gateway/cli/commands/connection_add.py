@@ -1,24 +1,166 @@
-"""`connection add`: checks the options, reads the secret, connects, and reports."""
+"""`connection add`: collects options and secret, has the account connected, and reports."""
 
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gateway.cli.connection_options import AddOptions
 from gateway.cli.console import failures_as_sentences, info, report, run_async
-from gateway.cli.options import refuse
+from gateway.cli.options import AsJson, argument, refuse, taking
 from providers.catalogue.tables import OWN_SERVERS
 
 if TYPE_CHECKING:
     from gateway.cli.server_setup import AddedAccounts
     from gateway.operations.views import Connection
 
+Device = Annotated[
+    bool,
+    typer.Option(
+        "--device", help="Consent on another device, with a code; not every provider supports it."
+    ),
+]
+CallbackPort = Annotated[
+    int | None,
+    typer.Option(
+        "--callback-port",
+        min=0,
+        max=65535,
+        help="Port of this machine that the provider redirects to after the consent. Default: "
+        "8765, for providers that compare the port with the registered one; 0: any free port.",
+    ),
+]
+Browser = Annotated[
+    bool, typer.Option("--browser/--no-browser", help="Open the address in a browser.")
+]
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddOptions:
+    """The options of `connection add`, in the order of its help; `imap` or `caldav`: an address."""
+
+    kind: Annotated[
+        str | None, argument("email, calendar, tasks or collab.", "policy.vocabulary:Surface")
+    ] = None
+    provider: Annotated[
+        str | None, argument("Its code, such as PROVIDER_A.", "providers.catalogue.tables:CODES")
+    ] = None
+    account: Annotated[str | None, typer.Argument(help="The account's address.")] = None
+    imap: Annotated[
+        str,
+        typer.Option(
+            "--imap",
+            metavar="ADDRESS",
+            help="Connect a mailbox on an own server: its servers are searched for and tried.",
+        ),
+    ] = ""
+    caldav: Annotated[
+        str,
+        typer.Option(
+            "--caldav",
+            metavar="ADDRESS",
+            help="Connect calendars on an own server, which is searched for and tried.",
+        ),
+    ] = ""
+    operator: Annotated[
+        str, typer.Option(help="The operator's id; may be left out while there is one.")
+    ] = ""
+    resource: Annotated[
+        int | None, typer.Option(help="The resource's id; may be left out while there is one.")
+    ] = None
+    read_only: Annotated[bool, typer.Option("--read-only", help="Request read access.")] = False
+    api_token: Annotated[
+        bool, typer.Option("--api-token", help="Read an API token from standard input.")
+    ] = False
+    site: Annotated[
+        list[str] | None,
+        typer.Option(help="App-only: a site's id, repeatable. The secret is read from stdin."),
+    ] = None
+    tenant: Annotated[str, typer.Option(help="App-only: the tenant.")] = ""
+    client_id: Annotated[str, typer.Option(help="App-only: the client's id.")] = ""
+    server: Annotated[
+        str,
+        typer.Option(
+            help="Own server: its address, such as imaps://mail.example.org (IMAP) or "
+            "https://calendar.example.org (CALDAV). The password is read from stdin."
+        ),
+    ] = ""
+    submission: Annotated[
+        str,
+        typer.Option(
+            help="Own mail server: the server for outgoing mail, such as smtps://mail.example.org. "
+            "Without it mail is read and not changed."
+        ),
+    ] = ""
+    calendar_server: Annotated[
+        str, typer.Option(help="With --caldav: the server, such as https://calendar.example.org.")
+    ] = ""
+    username: Annotated[
+        str, typer.Option(help="Own server: the user, if not the account's address.")
+    ] = ""
+    password_file: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True,
+            dir_okay=False,
+            help="With --imap, --caldav: read the password from this file. Default: it is asked "
+            "for without echo on a terminal, else read from standard input.",
+        ),
+    ] = None
+    oauth: Annotated[
+        Path | None,
+        typer.Option(
+            "--oauth",
+            exists=True,
+            dir_okay=False,
+            help="With --imap: a JSON file with accessToken, and refreshToken, tokenUrl, clientId "
+            "and clientSecret, instead of a password.",
+        ),
+    ] = None
+    confirm: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="With --imap, --caldav: a host that may get the password although DNS alone names "
+            "it, or although it is in this network; repeatable."
+        ),
+    ] = None
+    init: Annotated[
+        bool,
+        typer.Option(
+            "--init",
+            help="With --imap, --caldav: first make what a new deployment needs, secrets, an "
+            "operator, a resource and a token, and write it to the file `environment` of the data "
+            "folder.",
+        ),
+    ] = False
+    untested: Annotated[
+        bool, typer.Option("--untested", help="Store the secret without testing it.")
+    ] = False
+    device: Device = False
+    browser: Browser = True
+    callback_port: CallbackPort = None
+    as_json: AsJson = False
+
+
+@taking(AddOptions)
 def add(options: AddOptions) -> None:
+    """
+    Connect an account: by its address, by consent, or with the secret that an option asks for.
+
+    With --imap or --caldav the servers are searched for and tried; the password goes only to a
+    server with a valid certificate that the domain or you name. If the account does not answer,
+    or its owner does not agree, nothing is stored, and the exit code is 1.
+    """
+    if options.imap or options.caldav:
+        _add_by_address(options)
+    else:
+        _add_named(options)
+
+
+def _add_named(options: AddOptions) -> None:
     """Connect an account by consent or with a secret."""
     by_address = (options.calendar_server, options.password_file, options.oauth, options.confirm)
     refuse(
@@ -41,7 +183,7 @@ def add(options: AddOptions) -> None:
     report_connection(connection, as_json=options.as_json)
 
 
-def add_by_address(options: AddOptions) -> None:
+def _add_by_address(options: AddOptions) -> None:
     """Connect an account on own servers, which are searched for."""
     imap, caldav = options.imap, options.caldav
     others = (options.kind, options.api_token, options.client_id, options.tenant, options.site)
