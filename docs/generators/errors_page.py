@@ -78,6 +78,10 @@ MEANINGS: Mapping[Code, tuple[str, str]] = MappingProxyType(
             "Several task providers are connected.",
             "Send `provider`, one of `connectedProviders`.",
         ),
+        Code.AMBIGUOUS_ACCOUNT: (
+            "A write could go to several accounts, and the token must name one.",
+            "Send `connectionId`, one of `accounts`.",
+        ),
         Code.INVALID_PROVIDER: ("There is no provider with this code.", _CORRECT),
         Code.METHOD_NOT_ALLOWED: (
             "The path does not have this method.",

@@ -84,6 +84,7 @@ _BY_CODE: Mapping[str, str] = {
     **dict.fromkeys(  # no argument is wrong
         (Code.UNSUPPORTED_MEDIA_TYPE, Code.PAYLOAD_TOO_LARGE, Code.TOO_LARGE), ""
     ),
+    Code.AMBIGUOUS_ACCOUNT: "Ask which one is meant, and name it by connectionId.",
     Code.INVALID_PAGE_TOKEN: "Start again without cursor.",
     Code.NAME_CONFLICT: "Choose another name.",
     Code.EFFECT_CHANGED: "Nothing was done. Call again without confirm to see the effect.",

@@ -35,6 +35,7 @@ STATUSES: Mapping[Code, int] = MappingProxyType(
         Code.INVALID_REQUEST: 400,
         Code.INVALID_DESTINATION: 400,
         Code.PROVIDER_REQUIRED: 400,
+        Code.AMBIGUOUS_ACCOUNT: 400,
         Code.INVALID_PROVIDER: 400,
         Code.INVALID_RULE_TYPE: 400,
         Code.INVALID_PATTERN: 400,
@@ -144,6 +145,7 @@ MAX_ERRORS = 50
 
 # Of one error, whose texts may quote the caller (docs/spec/errors.md#error-body).
 MAX_DETAILS = 20
+MAX_ACCOUNTS = 100
 MAX_FIELD = 100  # characters of the `field` of a detail
 MAX_MESSAGE = 300  # characters
 MAX_LOCATIONS = 5
@@ -190,6 +192,11 @@ def extensions(
             described["rejectedFields"] = list(problem.rejected_fields)
         if problem.connected_providers:
             described["connectedProviders"] = list(problem.connected_providers)
+        if problem.accounts:
+            described["accounts"] = [
+                {"connectionId": connection, "account": account}
+                for connection, account in problem.accounts[:MAX_ACCOUNTS]
+            ]
     retry_after = getattr(problem, "retry_after", None)
     if retry_after is not None:
         described["retryAfter"] = retry_after

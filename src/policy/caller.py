@@ -9,6 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from policy import containment, describe, gates
+from policy.accounts import AmbiguousAccount
 from policy.gates import Connection
 from policy.grants import Grant, TokenQuota
 from policy.quota import Charge, token_charges
@@ -175,6 +176,20 @@ class Caller:
         if not usable:
             raise NoUsableConnection(surface)
         return usable
+
+    def require_one_writable(self, surface: Surface) -> None:
+        """Check the same of the writable connections of *surface*."""
+        self.require_one([each for each in self.usable_connections(surface) if each.can_write])
+
+    def require_one(self, connections: Sequence[Connection]) -> None:
+        """
+        Check that a write that names no account can go to one of *connections* only.
+
+        Raises:
+            AmbiguousAccount: There are several, and the token must name one.
+        """
+        if self.grant.requires_connection and len(connections) > 1:
+            raise AmbiguousAccount(connections)
 
     def excludes(self, connection: Connection) -> bool:
         """Return whether `allowedConnectionIds` leaves *connection* out."""

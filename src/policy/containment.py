@@ -154,6 +154,11 @@ def _flag(before: bool, after: bool) -> bool:  # noqa: FBT001 - a comparison has
     return after and not before
 
 
+def _demand(before: bool, after: bool) -> bool:  # noqa: FBT001 - a comparison has two operands
+    """Compare settings that are narrower when they are true."""
+    return before and not after
+
+
 def _words(before: frozenset[Any], after: frozenset[Any]) -> bool:
     return not after <= before
 
@@ -214,6 +219,10 @@ def _never(_before: object, _after: object) -> bool:
 
 def _both(own: bool, ceiling: bool) -> bool:  # noqa: FBT001 - a meet has two operands
     return own and ceiling
+
+
+def _either(own: bool, ceiling: bool) -> bool:  # noqa: FBT001 - a meet has two operands
+    return own or ceiling
 
 
 def _common_words(own: frozenset[Any], ceiling: frozenset[Any]) -> frozenset[Any]:
@@ -299,6 +308,7 @@ SETTINGS: Mapping[str, SettingAlgebra] = MappingProxyType(
         "recipients": SettingAlgebra("recipientRules", _recipients, _common_rules),
         "send_mode": _mode("sendMode", SendMode.DRAFT),
         "write_mode": _mode("writes", WriteMode.EFFECT),
+        "requires_connection": SettingAlgebra("requireConnection", _demand, _either),
         "agent_tools": _mode("agentTools", AgentTools.TOOLS),
         "mask_mode": _mode("maskMode", MaskMode.STRICT),
         "strict_parameters": SettingAlgebra("strictParameters", _never, _own),

@@ -51,6 +51,7 @@ class Grant:
         writable_task_fields: Column ids, or None for all.
         default_task_provider: The meaning of `auto`; None when the connections decide.
         recipients: To whom the token may write; None means to everyone.
+        requires_connection: Whether a write must name its account when it could go to several.
         strict_parameters: Whether unknown query parameters are refused unless the call is lenient.
         allow_children: Whether the holder may create child tokens.
         documents: The only calls that are allowed; None means all.
@@ -80,6 +81,7 @@ class Grant:
     recipients: RecipientRules | None
     send_mode: vocabulary.SendMode
     write_mode: vocabulary.WriteMode
+    requires_connection: bool
     agent_tools: vocabulary.AgentTools
     mask_mode: vocabulary.MaskMode
     strict_parameters: bool
@@ -133,6 +135,7 @@ class Grant:
             recipients=_recipients(value["recipientRules"]),
             send_mode=vocabulary.SendMode(str(value["sendMode"])),
             write_mode=vocabulary.WriteMode(str(value["writes"])),
+            requires_connection=value["requireConnection"] is True,
             agent_tools=vocabulary.AgentTools(str(value["agentTools"])),
             mask_mode=vocabulary.MaskMode(str(value["maskMode"])),
             strict_parameters=value["strictParameters"] is True,
@@ -255,6 +258,7 @@ _CLOSED: Mapping[str, object] = MappingProxyType(
         "recipientRules": MappingProxyType({"allow": (), "block": ()}),
         "sendMode": vocabulary.SendMode.DRAFT,
         "writes": vocabulary.WriteMode.EFFECT,
+        "requireConnection": True,
         "agentTools": vocabulary.AgentTools.TOOLS,
         "maskMode": vocabulary.MaskMode.STRICT,
         "strictParameters": True,

@@ -109,11 +109,15 @@ PRESETS: Mapping[Preset, PresetSettings] = MappingProxyType(
     }
 )
 
-_SHOWN_FIRST: Mapping[str, object] = {"writes": WriteMode.EFFECT.value}
+# Of agents: their writes name the account when there are several.
+_NAMED: Mapping[str, object] = {"requireConnection": True}
+_SHOWN_FIRST: Mapping[str, object] = {**_NAMED, "writes": WriteMode.EFFECT.value}
 
 AGENT_PRESETS: Mapping[AgentPreset, PresetSettings] = MappingProxyType(
     {
-        AgentPreset.READER: PRESETS[Preset.READER],
+        AgentPreset.READER: PresetSettings(
+            PRESETS[Preset.READER].sentence, {**PRESETS[Preset.READER].settings, **_NAMED}
+        ),
         AgentPreset.MAILBOX_ASSISTANT: PresetSettings(
             "Reads and files mail, and leaves drafts; every write is shown first.",
             {

@@ -8,7 +8,8 @@ Exceptions for what a caller may not do.
     ├── NoSuchProvider         422  no connection of this kind within the token's reach
     ├── OperationNotAllowed    403  a flag is missing (422 on collab)
     ├── InvalidInput           400  wrong parameters or body; the code says which
-    │   └── NoDryRun                 the call cannot be run dry
+    │   ├── NoDryRun                 the call cannot be run dry
+    │   └── AmbiguousAccount         (policy.accounts) a write names none of several accounts
     ├── NoUsableConnection     403  connections exist, but none may be used
     ├── ReadOnlyConnection     403  the connection has read scopes only
     ├── AccessDenied           403  outside the token's scope; the code says which
@@ -81,6 +82,7 @@ class Refusal(Exception):
         self.required_operations: tuple[str, ...] = ()  # alternatives
         self.reason: str | None = None
         self.connected_providers: tuple[str, ...] = ()
+        self.accounts: tuple[tuple[int, str], ...] = ()  # ids and addresses of those to choose from
         self.rejected_fields: tuple[str, ...] = ()
         self.created: Mapping[str, str] = {}  # ids of resources created all the same, by member
         self.effect: Mapping[str, Any] | None = None  # of the refused write, for its caller

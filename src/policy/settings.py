@@ -212,6 +212,7 @@ _ROWS: tuple[tuple[str, object, Callable[[object], object]], ...] = (
     ("recipientRules", None, recipient_rules),
     ("sendMode", SendMode.DIRECT.value, one_of(SendMode)),
     ("writes", WriteMode.DIRECT.value, one_of(WriteMode)),
+    ("requireConnection", False, boolean),
     ("agentTools", AgentTools.TOOLS.value, one_of(AgentTools)),
     ("maskMode", MaskMode.STRICT.value, one_of(MaskMode)),
     ("strictParameters", False, boolean),

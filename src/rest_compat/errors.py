@@ -177,6 +177,7 @@ _OPTIONAL = (
     "requiredOperations",
     "reason",
     "connectedProviders",
+    "accounts",
     "effect",  # of a write whose token must show it first
     "accessInfo",
     "fileId",  # of a resource that was created although the response is an error

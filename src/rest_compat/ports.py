@@ -48,7 +48,7 @@ class Problem(Exception):
         message: Safe to show.
         extensions: The extensions of a GraphQL error: `code`, `httpStatus`, and where they apply
             `requiredOperation`, `requiredOperations`, `reason`, `details`, `retryAfter`,
-            `connectedProviders`, `accessInfo`.
+            `connectedProviders`, `accounts`, `accessInfo`.
     """
 
     def __init__(self, message: str, extensions: Mapping[str, Any]) -> None:

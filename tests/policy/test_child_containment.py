@@ -90,6 +90,7 @@ WIDEST = {
     "maskMode": "basic",
     "sendMode": "direct",
     "writes": "direct",
+    "requireConnection": False,
     "agentTools": "graph",
 }
 
@@ -126,6 +127,7 @@ class Generator:
             "collabSearchTotals": lambda: self.random.choice([*SearchTotals]).value,
             "sendMode": lambda: self.random.choice([*SendMode]).value,
             "writes": lambda: self.random.choice([*WriteMode]).value,
+            "requireConnection": self.flag,
             "agentTools": lambda: self.random.choice([*AgentTools]).value,
             "maskMode": lambda: self.random.choice([*MaskMode]).value,
             "recipientRules": lambda: self.random.choice(
@@ -205,6 +207,8 @@ def allowed_by_gates(caller):
         for names in DOCUMENTS
         if may(lambda: caller.require_document(names))  # noqa: B023 - called at once
     }
+    if may(lambda: caller.require_one(CONNECTIONS[:2])):
+        allowed.add(("unnamed",))
     grant = caller.grant
     bounds = timeframe.allowed_range(grant, NOW)
     allowed |= {

@@ -138,6 +138,7 @@ SETTINGS = {
     | st.fixed_dictionaries({}, optional={"allow": recipients, "block": recipients}),
     "sendMode": st.sampled_from([*SendMode]),
     "writes": st.sampled_from([*WriteMode]),
+    "requireConnection": st.booleans(),
     "agentTools": st.sampled_from([*AgentTools]),
     "maskMode": st.sampled_from([*MaskMode]),
     "quota": st.none()
@@ -202,6 +203,7 @@ QUESTIONS = {
     "visibleTaskFields": (TaskField, Grant.sees),
     "writableTaskFields": ("abc", lambda grant, id_: listed(grant.writable_task_fields, id_)),
     "defaultTaskProvider": ([], bool),
+    "requireConnection": ([0], lambda grant, _: not grant.requires_connection),
     "strictParameters": ([], bool),
     "collabAccessEnabled": ([0], lambda grant, _: grant.collab_enabled),
     "allowedCollabOperations": (CollabOp, gates.allows),

@@ -137,6 +137,10 @@ class TokenSettings(TypedDict):
             "`If-Effect`, and is 428 with the effect otherwise."
         ),
     ]
+    requireConnection: Annotated[
+        bool,
+        about("Whether a write that could go to several accounts must name one; else it is 400."),
+    ]
     agentTools: Annotated[
         str,
         enum_of(words.AgentTools),

@@ -18,7 +18,7 @@ from graph.context import Info
 from graph.masking.guards import guarded
 from policy.refusals import InvalidInput
 from policy.rule_facts import UNKNOWN, Facts
-from policy.vocabulary import Code, CollabOp
+from policy.vocabulary import Code, CollabOp, Surface
 from providers.collab_ids import ROOT, ItemKey, same_drive
 from providers.content.fingerprints import FileFingerprint
 from providers.ports.collab import FileQuery, Order, Upload, UploadTruncated
@@ -106,6 +106,7 @@ async def create_folder(
     key = ids.parse_folder(parent_id, "parentFolderId") if parent_id else None
     access = open_write_access(context)
     if key is None:
+        context.caller.require_one_writable(Surface.COLLAB)
         key = ItemKey((await context.content.default_drive()).drive, ROOT)
     parent = await changes.read_destination(access, key)
     access.require_creation(parent.facts, _child_facts(parent, mime_type=None))

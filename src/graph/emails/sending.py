@@ -145,6 +145,7 @@ def sending_connection(connection_id: int | None, context: Context) -> Connectio
         NotFound: `CONNECTION_NOT_FOUND`: the token reaches no such email connection.
         NoUsableConnection: The chosen connection, or every connection, is inactive or excluded.
         ReadOnlyConnection: The chosen connection, or every usable one, has read scopes only.
+        AmbiguousAccount: The token must choose among several.
     """
     caller = context.caller
     if connection_id is not None and not any(
@@ -164,6 +165,7 @@ def sending_connection(connection_id: int | None, context: Context) -> Connectio
     writable = [connection for connection in candidates if connection.can_write]
     if not writable:
         raise ReadOnlyConnection
+    caller.require_one(writable)
     return writable[0]
 
 

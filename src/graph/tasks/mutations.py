@@ -64,7 +64,7 @@ async def create_task_item(
     read_arguments.check_id(board_id, "boardId")
     name = write_arguments.check_name(written.name)
     fields = write_arguments.read_fields(written.fields, required=False)
-    account = routing.choose_account(code, context)
+    account = routing.choose_account(code, context, writing=True)
     routing.require_writable(account)
     routing.require_creation(context, account, board_id)
     write_arguments.check_name_for(name, account.port.max_item_name)
@@ -185,7 +185,7 @@ async def _target(
     context: Context, code: str, item_id: str, *, columns: bool = False
 ) -> tuple[TaskAccount, TaskTarget]:
     """Return the account and the item to change, after checking the board scope."""
-    account = routing.choose_account(code, context)
+    account = routing.choose_account(code, context, writing=True)
     routing.require_writable(account)
     target = await routing.read_target(context, account, item_id, columns=columns, change=True)
     return account, target

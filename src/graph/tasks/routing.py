@@ -40,14 +40,17 @@ def provider_code(provider: str | None, context: Context) -> str:
     return code
 
 
-def choose_account(code: str, context: Context) -> TaskAccount:
+def choose_account(code: str, context: Context, *, writing: bool = False) -> TaskAccount:
     """
     Choose the account of a provider code; with several, the one with the lowest connection id.
+
+    *writing*: the token may have to choose among several by itself.
 
     Raises:
         NoSuchProvider: The provider has no connection.
         NoUsableConnection: Its connections are inactive or excluded.
         InvalidInput: `PROVIDER_REQUIRED`: several providers are connected and none is named.
+        AmbiguousAccount: A write could go to several accounts.
     """
     caller = context.caller
     if code == AUTO:
@@ -62,6 +65,8 @@ def choose_account(code: str, context: Context) -> TaskAccount:
     ]
     if not named:
         raise refusals.NoSuchProvider(Surface.TASKS)
+    if writing:
+        caller.require_one([each for each in named if context.tasks.account(each.id) is not None])
     return _first_account(named, context)
 
 

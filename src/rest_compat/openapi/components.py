@@ -199,11 +199,25 @@ _ERROR: JsonSchema = {
             "description": "Why the credential was refused (401 only).",
         },
         "connectedProviders": {"type": "array", "items": {"type": "string"}},
+        "accounts": {
+            "type": "array",
+            "items": schema_ref("AmbiguousAccount"),
+            "description": "The accounts that a write could go to (AMBIGUOUS_ACCOUNT only).",
+        },
         "accessInfo": {"type": "string", "description": "The token's restrictions in words."},
     },
     "required": ["error", "message", "requestId"],
 }
 _ERROR_PARTS: Mapping[str, JsonSchema] = {
+    "AmbiguousAccount": {
+        "type": "object",
+        "description": "An account that a write could go to.",
+        "properties": {
+            "connectionId": {"type": "integer", "format": "int64"},
+            "account": {"type": "string", "description": "The address of the account."},
+        },
+        "required": ["connectionId", "account"],
+    },
     "ErrorDetail": {
         "type": "object",
         "description": "One reason of an error.",

@@ -1,6 +1,7 @@
 """The provider that a call goes to, and the responses to its failures."""
 
 import pytest
+import task_world
 from failed_results import failed_result
 from sqlmodel import col, select
 from suites import slow_but
@@ -305,3 +306,28 @@ async def test_unhealthy_accounts_are_reported(fresh, client, world):
     assert listed.json()["provider"] == "BOARDS"
     assert (strictly.status_code, strictly.json()["message"]) == (502, sentence)
     assert (named.status_code, named.json()["error"]) == (403, "NO_PROVIDER")
+
+
+@pytest.mark.parametrize("call", ["create", "update", "comment", "delete"])
+async def test_a_write_to_several_accounts_of_a_provider_is_ambiguous(world, tasks, call):
+    resource = await task_world.resource(world, f"two accounts: {call}")
+    for _ in range(2):
+        await task_world.connect(world, tasks, "BOARDS", resource=resource)
+    named = {"provider": "BOARDS"}
+    token = await world.token({**ALL, "requireConnection": True}, resources=(resource,))
+    tasks.forget()
+    async with world.client(token) as client:
+        response = await {
+            "create": lambda: client.post(f"{BOARDS}/1/items", params=named, json={"name": "x"}),
+            "update": lambda: client.patch(
+                f"{ITEMS}/1", params=named, json={"fields": {"text": "x"}}
+            ),
+            "comment": lambda: client.post(f"{ITEMS}/1/comments", params=named, json={"body": "x"}),
+            "delete": lambda: client.delete(f"{ITEMS}/1", params=named),
+        }[call]()
+
+        assert (response.status_code, response.json()["error"]) == (400, "AMBIGUOUS_ACCOUNT")
+        assert len(response.json()["accounts"]) == 2
+        assert tasks.documents() == tasks.calls() == []
+        read = await client.get(BOARDS, params=named)
+    assert read.status_code == 200
