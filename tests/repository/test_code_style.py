@@ -24,7 +24,7 @@ MAX_MODULES = 22  # in one folder, its `__init__` included
 # raised only in a commit that says what the lines are for.
 BUDGETS = {
     "agent_tools": 2_300,
-    "gateway": 31_000,
+    "gateway": 30_500,
     "graph": 17_200,
     "policy": 4_700,
     "providers": 42_450,

@@ -187,8 +187,7 @@ async def _require_idle(database: Database, *, force: bool) -> list[str]:
 def _check_copy(url: str, copy: Path) -> str:
     """Return the version of *copy*, which must be known."""
     version = backups.version_of(url, copy)
-    if version not in schema_version.known():
-        raise CommandError(f"{copy} is of version {version}, which this program does not know.")
+    schema_version.require_known(version, str(copy))
     return version
 
 
@@ -250,10 +249,8 @@ def _missing(version: str | None, known: Sequence[str]) -> Sequence[str]:
 
 async def _known_version(database: Database) -> str | None:
     version = await schema_version.current(database.path, database.reader)
-    if version is not None and version not in schema_version.known():
-        raise CommandError(
-            f"The database is of version {version}, which this program does not know."
-        )
+    if version is not None:
+        schema_version.require_known(version)
     return version
 
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:  # heavy
     from sqlalchemy import Connection
     from sqlalchemy.ext.asyncio import AsyncEngine
 
+OLDEST_RELEASE = "0.2"  # whose schema the first migration makes
+_NEWER = ": a newer one has upgraded it. Start that one, or restore a backup."
 _VERSIONS = Path(__file__).parent / "migrations" / "versions"
 _TABLE = "alembic_version"
 _REVISION = f"SELECT version_num FROM {_TABLE}"  # noqa: S608 - a constant
@@ -45,15 +47,31 @@ def known_revision(connection: "Connection") -> str | None:
     Return the revision of the database; None for an empty one.
 
     Raises:
-        CommandError: A newer version of this program has upgraded the database.
+        CommandError: A newer version of this program has upgraded the database, or it is too old.
     """
     revision = _current(connection)
-    if revision is not None and revision not in known():
-        raise CommandError(
-            f"The database is of version {revision}, which this program does not know: a newer one "
-            "has upgraded it. Start that one, or restore a backup."
-        )
+    if revision is not None:
+        require_known(revision, newer=_NEWER)
     return revision
+
+
+def require_known(revision: str, subject: str = "The database", *, newer: str = ".") -> None:
+    """
+    Check that there is a migration to *revision*; *newer* ends the sentence about a newer one.
+
+    Raises:
+        CommandError: It is of a newer version of this program, or too old to be upgraded.
+    """
+    oldest = known()[-1]
+    if revision < oldest:
+        raise CommandError(
+            f"{subject} is of version {revision}, which is older than that of access-gateway "
+            f"{OLDEST_RELEASE} ({oldest}): upgrade it with access-gateway {OLDEST_RELEASE} first."
+        )
+    if revision not in known():
+        raise CommandError(
+            f"{subject} is of version {revision}, which this program does not know{newer}"
+        )
 
 
 def _current(connection: "Connection") -> str | None:

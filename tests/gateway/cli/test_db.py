@@ -25,7 +25,6 @@ from gateway.store.tables import (
     AccessToken,
     CollabRule,
     ConnectionRow,
-    IdempotencyRow,
     Operator,
     OperatorResource,
     Resource,
@@ -114,45 +113,15 @@ def test_db_current_creates_no_file(run, environment, tmp_path):
 @on_both
 def test_a_downgrade_and_an_upgrade(run, deployed, rows):
     rows.add(Resource(name="kept", created_at=7))
-    result = run("db", "downgrade", "0001")
+    result = run("db", "downgrade", "0019")
     assert (result.exit_code, result.stdout) == (2, "")
     assert read_json(run("db", "current", "--json"))["version"] == NEWEST
 
-    back = read_json(run("db", "downgrade", "0001", "--yes", "--json"))
-    assert (back["before"], back["version"]) == (NEWEST, "0001")
-    assert "0002" in back["missing"]
+    back = read_json(run("db", "downgrade", "0019", "--yes", "--json"))
+    assert (back["before"], back["version"]) == (NEWEST, "0019")
+    assert "0020" in back["missing"]
     assert run("db", "upgrade").exit_code == 0
     assert rows.all(select(Resource.name)) == ["kept"]
-
-
-@on_both
-def test_sends_that_an_earlier_version_left_open_are_of_unknown_outcome(run, deployed, rows):
-    (token,) = rows.add(a_token(1))
-    ends = [("running", False), ("free", False), ("free", True), ("done", True)]
-    rows.add(
-        *(
-            IdempotencyRow(
-                token_id=token,
-                method="POST",
-                path="/messages/send",
-                key=f"key-{number}",
-                fingerprint=b"f" * 32,
-                state=state,
-                seed="s",
-                attempt=1,
-                maybe_sent=maybe_sent,
-                lease_until=0,
-                started_at=0,
-            )
-            for number, (state, maybe_sent) in enumerate(ends)
-        )
-    )
-    run("db", "downgrade", "0010", "--yes")
-    assert run("db", "upgrade").exit_code == 0
-
-    drafts = select(IdempotencyRow.draft).order_by(IdempotencyRow.key)
-
-    assert rows.all(drafts) == ["0:", None, "0:", None]
 
 
 @pytest.mark.parametrize("version", ["9999", "nonsense"])
@@ -191,7 +160,7 @@ async def _renew_lease(url, *, later_ms=0):
         ["restore"],
         [
             pytest.param(("restore", "copy"), id="restore"),
-            pytest.param(("downgrade", "0010"), id="downgrade"),
+            pytest.param(("downgrade", "0019"), id="downgrade"),
         ],
     ),
 )
@@ -300,12 +269,27 @@ def test_a_restore_lists_first_what_it_would_widen(run, deployed, rows, file):
 @pytest.mark.parametrize("kind", ["postgresql"])
 def test_an_older_copy_is_brought_to_the_newest_version(run, deployed, rows, file):
     rows.add(Resource(name="old", created_at=0))
-    read_json(run("db", "downgrade", "0001", "--yes", "--json"))
-    assert read_json(run("db", "backup", file, "--json"))["version"] == "0001"
+    read_json(run("db", "downgrade", "0019", "--yes", "--json"))
+    assert read_json(run("db", "backup", file, "--json"))["version"] == "0019"
     read_json(run("db", "upgrade", "--json"))
 
     assert read_json(run("db", "restore", file, "--yes", "--json"))["version"] == NEWEST
     assert rows.all(select(Resource.name)) == ["old"]
+
+
+def test_a_copy_that_is_too_old_is_refused(run, deployed, rows, file):
+    rows.add(Resource(name="kept", created_at=0))
+    read_json(run("db", "backup", file, "--json"))
+    with closing(sqlite3.connect(file)) as database, database:
+        database.execute("UPDATE alembic_version SET version_num = '0008'")
+
+    refused = run("db", "restore", file, "--yes")
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert refused.stderr == (
+        f"{file} is of version 0008, which is older than that of access-gateway 0.2 (0019): "
+        "upgrade it with access-gateway 0.2 first.\n"
+    )
+    assert rows.all(select(Resource.name)) == ["kept"]
 
 
 def test_a_lost_file_is_made_from_its_copy(run, deployed, rows, file, tmp_path):
@@ -456,7 +440,7 @@ def test_restore_without_a_terminal_needs_yes(run, deployed, file):
 
 def test_missing_postgresql_programs_are_reported(run, environment, file, monkeypatch):
     monkeypatch.setattr("gateway.store.backups.shutil.which", lambda _: None)
-    monkeypatch.setattr("gateway.store.schema_version.current", answering("0001"))
+    monkeypatch.setattr("gateway.store.schema_version.current", answering("0019"))
     environment.setenv("AGW_DATABASE_URL", "postgresql+asyncpg://u:secret@127.0.0.1:1/x")
     refused = run("db", "backup", file)
 
@@ -549,16 +533,16 @@ def test_an_older_program_says_that_the_database_is_newer(run, deployed, monkeyp
 def test_serving_without_migrating_needs_the_newest_version(run, deployed, monkeypatch):
     monkeypatch.setenv("AGW_ADMIN_TOKEN", "the-admin-token-of-the-tests")
     newest = json.loads(run("db", "current", "--json").stdout)["newest"]
-    assert run("db", "downgrade", "0008", "--yes").exit_code == 0
+    assert run("db", "downgrade", "0019", "--yes").exit_code == 0
 
     done = run("serve", "--port", "0", "--no-migrate")
 
     assert (done.exit_code, done.stdout) == (1, "")
     assert done.stderr == (
-        "The database is of an older version (0008) than this program, which was told not to "
+        "The database is of an older version (0019) than this program, which was told not to "
         "migrate it: run `access-gateway db upgrade` first.\n"
     )
-    assert json.loads(run("db", "current", "--json").stdout)["version"] == "0008"
+    assert json.loads(run("db", "current", "--json").stdout)["version"] == "0019"
     assert run("db", "upgrade").stdout.endswith(f"version {newest}, newest {newest}\n")
 
 

@@ -243,17 +243,19 @@ def test_a_database_that_does_not_answer(environment, checks):
 
 
 def test_an_old_schema_warns_and_a_newer_schema_fails(deployed, checks, run, tmp_path):
-    run("db", "downgrade", "0001", "--yes")
+    run("db", "downgrade", "0019", "--yes")
     code, outcomes = checks()
     assert (code, outcomes["schema"][0]) == (0, "warn")
     assert "db upgrade" in outcomes["schema"][2]
 
-    opened = sqlite.connect(tmp_path / "gateway.db")
-    opened.execute("UPDATE alembic_version SET version_num = '9999'")
-    opened.commit()
-    opened.close()
-    code, outcomes = checks()
-    assert (code, outcomes["schema"][0]) == (1, "fail")
+    for number, remedy in (("9999", "or a newer one"), ("0008", "with access-gateway 0.2 first")):
+        opened = sqlite.connect(tmp_path / "gateway.db")
+        opened.execute(f"UPDATE alembic_version SET version_num = '{number}'")
+        opened.commit()
+        opened.close()
+        code, outcomes = checks()
+        assert (code, outcomes["schema"][0]) == (1, "fail")
+        assert remedy in outcomes["schema"][2]
 
 
 def test_connections_are_counted_by_status(people, checks):

@@ -102,7 +102,7 @@ UNKNOWN = [
         BOARDS.replace("tasks", "fax"),
         "There is no kind fax. Known: email, calendar, collab, tasks.",
     ),
-    ("db downgrade 0000 --yes", "There is no version 0000, only 0001"),
+    ("db downgrade 0000 --yes", "There is no version 0000, only 0019"),
     ("db restore nowhere --yes", "There is no file nowhere."),
     ("db backup nowhere/copy", "There is no folder nowhere to write copy to."),
     ("explain 1", "`explain ID GET /api/access/email/messages` or `explain ID --document FILE`."),

@@ -130,7 +130,7 @@ async def test_rows_survive_every_migration_up_and_down(kind, url, tmp_path):
     async with database.writing() as session:
         session.add(tables.Resource(name="kept", created_at=7))
     async with database.writer.begin() as connection:
-        await connection.run_sync(lambda sync: command.downgrade(alembic_config(sync), "0001"))
+        await connection.run_sync(lambda sync: command.downgrade(alembic_config(sync), "0019"))
     async with database.writer.begin() as connection:
         await connection.run_sync(upgrade)
 

@@ -56,6 +56,9 @@ async def schema(store: Database) -> Finding:
     if version in known:
         remedy = "`access-gateway db upgrade`, or the next start, adds what is missing."
         return warn(name, f"version {version}; the newest is {known[0]}", remedy)
+    if version < known[-1]:
+        remedy = f"Upgrade it with access-gateway {schema_version.OLDEST_RELEASE} first."
+        return fail(name, f"version {version} is older than those that can be upgraded", remedy)
     remedy = "Install the version of the gateway that made it, or a newer one."
     return fail(name, f"version {version} was created by a newer gateway", remedy)
 
