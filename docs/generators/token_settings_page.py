@@ -30,6 +30,7 @@ _EXAMPLES = {
     "taskBoards": [{"boardId": "4210400051", "allowCreate": False}],
     "writableTaskFields": ["status"],
     "allowedConnectionIds": [1],
+    "accounts": {"2": {"allowedEmailOperations": ["read_only"]}},
     "recipientRules": {"allow": ["@work.example"], "block": ["ceo@work.example"]},
     "quota": {"perMinute": 30, "perDay": 2000},
 }

@@ -21,7 +21,7 @@ Modules, in reading order:
     timeframe   the calendar window of a token and the range of a call
     quota       rate windows, and the port of the counter
     refusals    exceptions for what a caller may not do
-    accounts    writes that could go to several accounts
+    accounts    what narrows a token on one of its connections
     describe    the `accessInfo` sentences
     caller      `Caller`: the authenticated token, asked by every resolver
     remedies    changes of a token that would let a refused call pass

@@ -1,10 +1,47 @@
-"""Writes that could go to several accounts (docs/spec/tokens.md#ambiguous-accounts)."""
+"""
+Rights per account: what narrows a token on one of its connections (docs/spec/tokens.md).
 
-from collections.abc import Sequence
+A grant of an account that narrows nothing allows everything, so that the meet of it and the
+token's is the token's.
+"""
 
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+from policy.containment import SETTINGS
 from policy.gates import Connection
-from policy.refusals import InvalidInput
-from policy.vocabulary import Code
+from policy.grants import Grant
+from policy.refusals import Detail, InvalidInput
+from policy.vocabulary import Code, Surface
+
+# Surface -> the attributes of a grant that an account of it narrows.
+ATTRIBUTES: Mapping[Surface, tuple[str, ...]] = MappingProxyType(
+    {
+        Surface.EMAIL: ("email_operations", "visible_email_fields", "send_mode", "recipients"),
+        Surface.CALENDAR: (
+            "calendar_level",
+            "visible_calendar_fields",
+            "past_days",
+            "future_days",
+            "calendar_ids",
+        ),
+        Surface.TASKS: (
+            "task_operations",
+            "task_boards",
+            "visible_task_fields",
+            "writable_task_fields",
+            "recipients",
+        ),
+        Surface.COLLAB: (
+            "collab_operations",
+            "visible_collab_fields",
+            "collab_search_totals",
+            "recipients",
+        ),
+    }
+)
 
 
 class AmbiguousAccount(InvalidInput):
@@ -18,3 +55,50 @@ class AmbiguousAccount(InvalidInput):
         more = ", …" if len(accounts) > 5 else ""
         super().__init__(f"Several accounts could be meant, and none is named: {names}{more}.")
         self.accounts = accounts
+
+
+def usable(grant: Grant, connection: Connection) -> bool:
+    """Return whether a call may use *connection* as far as its state and its id go."""
+    return connection.status == "active" and (
+        grant.connection_ids is None or connection.id in grant.connection_ids
+    )
+
+
+def narrowed(grant: Grant, connections: Iterable[Connection]) -> Grant:
+    """Return *grant* as all of its usable *connections* narrow it, each on its surface."""
+    for connection in connections:
+        if usable(grant, connection):
+            grant = on_account(grant, connection)
+    return grant
+
+
+def on_account(grant: Grant, connection: Connection) -> Grant:
+    """Return *grant* as *connection* narrows it on its surface."""
+    account = dict(grant.accounts).get(connection.id)
+    if account is None:
+        return grant
+    values: dict[str, Any] = {
+        attribute: SETTINGS[attribute].meet(getattr(grant, attribute), getattr(account, attribute))
+        for attribute in ATTRIBUTES[Surface(connection.kind)]
+    }
+    return replace(grant, **values)
+
+
+def require_narrower(settings: Mapping[str, Any]) -> None:
+    """
+    Check that no account is given more than the token has by its other *settings*.
+
+    Raises:
+        InvalidInput: `VALIDATION_ERROR` with one detail per setting that allows more.
+    """
+    grant = Grant.read(settings)
+    details = [
+        Detail(f"settings.accounts.{connection}.{row.setting}", "It allows more than the token.")
+        for connection, account in grant.accounts
+        for attribute, row in SETTINGS.items()
+        if row.setting in settings["accounts"][str(connection)]
+        and row.allows_more(getattr(grant, attribute), getattr(account, attribute))
+    ]
+    if details:
+        message = "Accounts may only narrow what the token allows."
+        raise InvalidInput(message, code=Code.VALIDATION_ERROR, details=details)

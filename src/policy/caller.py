@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from policy import containment, describe, gates
-from policy.accounts import AmbiguousAccount
+from policy.accounts import AmbiguousAccount, narrowed
 from policy.gates import Connection
 from policy.grants import Grant, TokenQuota
 from policy.quota import Charge, token_charges
@@ -93,6 +93,7 @@ class Caller:
         ancestor_revs: Their policy revisions.
         rules: The compiled collab rules; without rules nothing on that surface is allowed.
         connections: Every connection that the token reaches, in any status, lowest id first.
+        grant: As the connections narrow it, if it has `accounts`.
     """
 
     token_id: int
@@ -108,6 +109,10 @@ class Caller:
     narrowed: tuple[str, ...] = ()
     ancestors: tuple[Ancestor, ...] = ()
     ancestor_revs: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.grant.accounts:
+            object.__setattr__(self, "grant", narrowed(self.grant, self.connections))
 
     def admit(self, surface: Surface, *operations: Operation) -> None:
         """
@@ -188,7 +193,8 @@ class Caller:
         Raises:
             AmbiguousAccount: There are several, and the token must name one.
         """
-        if self.grant.requires_connection and len(connections) > 1:
+        grant = self.grant
+        if (grant.requires_connection or grant.accounts) and len(connections) > 1:
             raise AmbiguousAccount(connections)
 
     def excludes(self, connection: Connection) -> bool:
@@ -222,8 +228,8 @@ class Caller:
         """Return whether rules, scopes or windows may hide that something exists upstream."""
         grant = self.grant
         limits = (grant.calendar_ids, grant.past_days, grant.future_days, grant.task_boards)
-        return any(limit is not None for limit in (*limits, grant.connection_ids)) or (
-            grant.collab_enabled and not self.rules.unrestricted
+        return any(limit is not None for limit in (*limits, grant.connection_ids)) or bool(
+            grant.accounts or (grant.collab_enabled and not self.rules.unrestricted)
         )
 
     def hides(self, field: Field) -> bool:

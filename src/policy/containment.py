@@ -9,11 +9,12 @@ the meet of its own grant and those of its ancestors (docs/spec/child-tokens.md#
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from enum import StrEnum
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from policy.documents import DocumentRules, stored_form
-from policy.grants import BoardScope, Grant, TokenQuota
+from policy.grants import WIDEST_ACCOUNT, Accounts, BoardScope, Grant, TokenQuota
 from policy.recipients import EVERYBODY, RecipientRules
 from policy.vocabulary import (
     AgentTools,
@@ -136,6 +137,8 @@ def _stored_form(value: Any) -> object:
             return {"allow": sorted(value.allow), "block": sorted(value.block)}
         case DocumentRules():
             return stored_form(value)
+        case ((int(), Grant()), *_):
+            return _stored_accounts(value)
         case tuple():
             return [
                 {"boardId": scope.board_id, "allowCreate": scope.allow_create}
@@ -145,6 +148,13 @@ def _stored_form(value: Any) -> object:
         case StrEnum():
             return value.value
     return value
+
+
+def _stored_accounts(accounts: Accounts) -> dict[str, object]:
+    return {
+        str(connection): narrowed_settings({}, WIDEST_ACCOUNT, grant)
+        for connection, grant in accounts
+    }
 
 
 # -- what allows more ----------------------------------------------------------------------------
@@ -197,6 +207,15 @@ def _documents(before: DocumentRules | None, after: DocumentRules | None) -> boo
     if before is None:
         return False
     return after is None or not after.allows_no_more_than(before)
+
+
+def _accounts(before: Accounts, after: Accounts) -> bool:
+    """Compare account by account; one that is not there narrows nothing."""
+    then = dict(after)
+    return any(
+        widened_settings(grant, then.get(connection, WIDEST_ACCOUNT))
+        for connection, grant in before
+    )
 
 
 def _level(before: CalendarAccessLevel, after: CalendarAccessLevel) -> bool:
@@ -264,6 +283,13 @@ def _common_rules(own: Rules | None, ceiling: Rules | None) -> Rules | None:
     return own.intersection(ceiling)
 
 
+def _common_accounts(own: Accounts, ceiling: Accounts) -> Accounts:
+    both = dict(own)
+    for connection, grant in ceiling:
+        both[connection] = meet(both[connection], [grant]) if connection in both else grant
+    return tuple(sorted(both.items(), key=itemgetter(0)))
+
+
 def _lower_level(own: CalendarAccessLevel, ceiling: CalendarAccessLevel) -> CalendarAccessLevel:
     return ceiling if _level(ceiling, own) else own
 
@@ -305,6 +331,7 @@ SETTINGS: Mapping[str, SettingAlgebra] = MappingProxyType(
         "visible_collab_fields": SettingAlgebra("visibleCollabFields", _words, _common_words),
         "collab_search_totals": _mode("collabSearchTotals", SearchTotals.VISIBLE),
         "connection_ids": SettingAlgebra("allowedConnectionIds", _restriction, _common_list),
+        "accounts": SettingAlgebra("accounts", _accounts, _common_accounts),
         "recipients": SettingAlgebra("recipientRules", _recipients, _common_rules),
         "send_mode": _mode("sendMode", SendMode.DRAFT),
         "write_mode": _mode("writes", WriteMode.EFFECT),

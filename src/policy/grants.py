@@ -49,6 +49,7 @@ class Grant:
         visible_*: The mask words that are visible; all others are hidden.
         calendar_ids, task_boards, connection_ids: None means no restriction, empty means none.
         writable_task_fields: Column ids, or None for all.
+        accounts: Grants by which single connections are narrowed, by connection id, lowest first.
         default_task_provider: The meaning of `auto`; None when the connections decide.
         recipients: To whom the token may write; None means to everyone.
         requires_connection: Whether a write must name its account when it could go to several.
@@ -78,6 +79,7 @@ class Grant:
     visible_collab_fields: frozenset[vocabulary.CollabField]
     collab_search_totals: vocabulary.SearchTotals
     connection_ids: frozenset[int] | None
+    accounts: "Accounts"
     recipients: RecipientRules | None
     send_mode: vocabulary.SendMode
     write_mode: vocabulary.WriteMode
@@ -131,7 +133,8 @@ class Grant:
             collab_allow_all=value["collabAllowAllDefault"] is True,
             visible_collab_fields=_visible(value["visibleCollabFields"], vocabulary.CollabField),
             collab_search_totals=vocabulary.SearchTotals(str(value["collabSearchTotals"])),
-            connection_ids=_numbers(value["allowedConnectionIds"]),
+            connection_ids=_reached(value),
+            accounts=_accounts(value["accounts"]),
             recipients=_recipients(value["recipientRules"]),
             send_mode=vocabulary.SendMode(str(value["sendMode"])),
             write_mode=vocabulary.WriteMode(str(value["writes"])),
@@ -161,6 +164,26 @@ class Grant:
                 return field in self.visible_task_fields
             case vocabulary.CollabField():
                 return field in self.visible_collab_fields
+
+
+Accounts = tuple[tuple[int, Grant], ...]
+
+# Of an account: what its settings do not name narrows nothing.
+_WIDEST: Mapping[str, object] = MappingProxyType(
+    {
+        "emailAccessEnabled": True,
+        "allowedEmailOperations": [vocabulary.ALL],
+        "calendarAccessEnabled": True,
+        "calendarAccessLevel": vocabulary.CalendarAccessLevel.FULL_ACCESS.value,
+        "allowedTaskOperations": [vocabulary.ALL],
+        "collabAccessEnabled": True,
+        "allowedCollabOperations": [vocabulary.ALL],
+        "collabAllowAllDefault": True,
+        "agentTools": vocabulary.AgentTools.GRAPH.value,
+        "maskMode": vocabulary.MaskMode.BASIC.value,
+        "allowChildren": True,
+    }
+)
 
 
 def validate(
@@ -255,6 +278,7 @@ _CLOSED: Mapping[str, object] = MappingProxyType(
         "visibleCollabFields": (),
         "collabSearchTotals": vocabulary.SearchTotals.VISIBLE,
         "allowedConnectionIds": (),
+        "accounts": (),
         "recipientRules": MappingProxyType({"allow": (), "block": ()}),
         "sendMode": vocabulary.SendMode.DRAFT,
         "writes": vocabulary.WriteMode.EFFECT,
@@ -305,6 +329,21 @@ def _numbers(value: object) -> frozenset[int] | None:
     return frozenset(value) if isinstance(value, list | tuple) else None
 
 
+def _reached(settings: Mapping[str, object]) -> frozenset[int] | None:
+    """Read `allowedConnectionIds`; no connection is reached when `accounts` cannot be read."""
+    if isinstance(settings["accounts"], Mapping | None):
+        return _numbers(settings["allowedConnectionIds"])
+    return frozenset()
+
+
+def _accounts(value: object) -> "Accounts":
+    if not isinstance(value, Mapping):
+        return ()
+    return tuple(
+        (int(name), Grant.read({**_WIDEST, **value[name]})) for name in sorted(value, key=int)
+    )
+
+
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
@@ -339,3 +378,6 @@ def _quota(value: object) -> TokenQuota:
         per_hour=value.get("perHour"),
         per_day=value.get("perDay"),
     )
+
+
+WIDEST_ACCOUNT = Grant.read(_WIDEST)  # an account that narrows nothing

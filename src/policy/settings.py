@@ -5,6 +5,7 @@ A reader returns the stored form (JSON values only) or raises `InvalidSetting` w
 is safe to show.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from types import MappingProxyType
@@ -38,6 +39,28 @@ MAX_DAYS = 36_500  # a century, so that date arithmetic cannot overflow
 MAX_LONG = 2**63 - 1
 MAX_TEXT = 255  # characters
 MAX_REQUESTS = 1_000_000_000  # per quota window
+MAX_ACCOUNTS = 100  # in `accounts`
+
+# What `accounts` may narrow (docs/spec/tokens.md#rights-per-account).
+ACCOUNT_SETTINGS = (
+    "allowedEmailOperations",
+    "visibleEmailFields",
+    "sendMode",
+    "calendarAccessLevel",
+    "visibleCalendarFields",
+    "timeframePastDays",
+    "timeframeFutureDays",
+    "allowedCalendarIds",
+    "allowedTaskOperations",
+    "taskBoards",
+    "visibleTaskFields",
+    "writableTaskFields",
+    "allowedCollabOperations",
+    "visibleCollabFields",
+    "collabSearchTotals",
+    "recipientRules",
+)
+_CONNECTION_ID = re.compile(r"[1-9][0-9]{0,18}", re.ASCII)
 
 
 class InvalidSetting(ValueError):
@@ -169,6 +192,32 @@ def _recipient_patterns(value: object) -> list[str]:
     return list(dict.fromkeys(form for form in normal.values() if form is not None))
 
 
+def accounts(value: object) -> dict[str, dict[str, object]]:
+    """Read `accounts`: connection id -> settings that narrow the token's; null narrows nothing."""
+    if not isinstance(value, Mapping) or len(value) > MAX_ACCOUNTS:
+        raise InvalidSetting(f"It must be an object of at most {MAX_ACCOUNTS} connection ids.")
+    return {_connection_id(name): _account(name, settings) for name, settings in value.items()}
+
+
+def _connection_id(name: object) -> str:
+    if isinstance(name, str) and _CONNECTION_ID.fullmatch(name) and int(name) <= MAX_LONG:
+        return name
+    raise InvalidSetting(f"Not a connection id: {str(name)[:40]}.")
+
+
+def _account(connection: str, settings: object) -> dict[str, object]:
+    if not isinstance(settings, Mapping):
+        raise InvalidSetting(f"{connection}: It must be an object of settings.")
+    unknown = [str(name)[:40] for name in settings if name not in ACCOUNT_SETTINGS]
+    if unknown:
+        raise InvalidSetting(f"{connection}: An account cannot have {', '.join(unknown[:10])}.")
+    return {
+        name: _part(f"{connection}.{name}", READERS[name], value)
+        for name, value in settings.items()
+        if value is not None
+    }
+
+
 def documents(value: object) -> str | list[str]:
     """Read `documents`: `any`, `saved` or names of saved documents."""
     if value in (ANY, SAVED):
@@ -209,6 +258,7 @@ _ROWS: tuple[tuple[str, object, Callable[[object], object]], ...] = (
     ("visibleCollabFields", [ALL], words_of(*CollabField, ALL)),
     ("collabSearchTotals", SearchTotals.UNFILTERED.value, one_of(SearchTotals)),
     ("allowedConnectionIds", None, longs),
+    ("accounts", None, accounts),
     ("recipientRules", None, recipient_rules),
     ("sendMode", SendMode.DIRECT.value, one_of(SendMode)),
     ("writes", WriteMode.DIRECT.value, one_of(WriteMode)),

@@ -128,6 +128,7 @@ class Generator:
             "sendMode": lambda: self.random.choice([*SendMode]).value,
             "writes": lambda: self.random.choice([*WriteMode]).value,
             "requireConnection": self.flag,
+            "accounts": lambda: None,  # tests/policy/test_accounts.py
             "agentTools": lambda: self.random.choice([*AgentTools]).value,
             "maskMode": lambda: self.random.choice([*MaskMode]).value,
             "recipientRules": lambda: self.random.choice(

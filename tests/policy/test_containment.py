@@ -22,7 +22,7 @@ from policy.containment import (
     narrowed_settings,
     widened_settings,
 )
-from policy.grants import Grant, validate
+from policy.grants import WIDEST_ACCOUNT, Grant, validate
 from policy.rules import RuleSet
 from policy.settings import DEFAULTS
 from policy.vocabulary import (
@@ -149,6 +149,20 @@ SETTINGS = {
     "documents": documents,
     "documentsLogOnly": documents,
 }
+NAMED = {
+    "allowedEmailOperations": words([*EmailOp, "read_only"]),
+    "visibleEmailFields": words([*EmailField, "all"]),
+    "sendMode": st.sampled_from([*SendMode]),
+    "calendarAccessLevel": st.sampled_from([*CalendarAccessLevel]),
+    "timeframePastDays": limit(*NUMBERS),
+    "allowedCalendarIds": st.none() | st.lists(st.sampled_from(NUMBERS)),
+    "taskBoards": st.none() | st.lists(boards, max_size=3),
+    "visibleTaskFields": words(TaskField),
+    "recipientRules": SETTINGS["recipientRules"],
+}
+SETTINGS["accounts"] = st.none() | st.dictionaries(
+    st.sampled_from(["1", "2", "3"]), st.fixed_dictionaries({}, optional=NAMED), max_size=2
+)
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
@@ -214,6 +228,15 @@ QUESTIONS = {
         ADDRESSES,
         lambda grant, address: grant.recipients is None or grant.recipients.allows(address),
     ),
+    "accounts": (
+        [
+            (connection, setting, index)
+            for connection in "123"
+            for setting in NAMED
+            for index in range(25)
+        ],
+        lambda grant, asked: on_its_account(grant, *asked),
+    ),
     "allowChildren": ([0], lambda grant, _: grant.allow_children),
     "documents": (CALLS, lambda grant, names: runs(grant.documents, names)),
     "documentsLogOnly": (CALLS, lambda grant, names: runs(grant.documents_log_only, names)),
@@ -222,6 +245,17 @@ QUESTIONS = {
         lambda grant, use: within_quota(getattr(grant.quota, use[0]), use[1]),
     ),
 }
+
+
+def on_its_account(grant, connection, setting, index):
+    """Answer a question about one setting of one account; one without settings allows all."""
+    account = dict(grant.accounts).get(int(connection), WIDEST_ACCOUNT)
+    if setting == "sendMode":
+        return index == 0 and account.send_mode is SendMode.DIRECT
+    if setting == "calendarAccessLevel":
+        return index <= list(CalendarAccessLevel).index(account.calendar_level)
+    asked, answer = QUESTIONS[setting]
+    return index < len(asked) and answer(account, list(asked)[index])
 
 
 def allowed(setting, grant):

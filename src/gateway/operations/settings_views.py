@@ -71,6 +71,28 @@ class RecipientRules(TypedDict, total=False):
 
 
 @with_config(CLOSED)
+class AccountSettings(TypedDict, total=False):
+    """By what an account narrows the token's settings; absent: not at all."""
+
+    allowedEmailOperations: EmailOps
+    visibleEmailFields: EmailFields
+    sendMode: Annotated[str, enum_of(words.SendMode)]
+    calendarAccessLevel: Annotated[str, enum_of(words.CalendarAccessLevel)]
+    visibleCalendarFields: CalendarFields
+    timeframePastDays: Days
+    timeframeFutureDays: Days
+    allowedCalendarIds: Ids
+    allowedTaskOperations: TaskOps
+    taskBoards: Boards
+    visibleTaskFields: TaskFields
+    writableTaskFields: Texts
+    allowedCollabOperations: CollabOps
+    visibleCollabFields: CollabFields
+    collabSearchTotals: Annotated[str, enum_of(words.SearchTotals)]
+    recipientRules: RecipientRules
+
+
+@with_config(CLOSED)
 class TokenSettings(TypedDict):
     """What an access token may do."""
 
@@ -116,6 +138,10 @@ class TokenSettings(TypedDict):
     ]
     allowedConnectionIds: Annotated[
         Ids | None, about("The ids of the usable connections; null: all.")
+    ]
+    accounts: Annotated[
+        dict[str, AccountSettings] | None,
+        about("Narrower settings on single accounts, by connection id; null: none."),
     ]
     recipientRules: Annotated[
         RecipientRules | None,

@@ -1,7 +1,7 @@
 """Access tokens: created, listed, changed, rotated and revoked."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Annotated, Any
 
@@ -17,7 +17,7 @@ from gateway.operations.inputs import FutureTime, Input, Name, Patch, RowId, Tim
 from gateway.operations.validation import invalid
 from gateway.store import timestamps
 from gateway.store.tables import AccessToken, CollabRule, Operator
-from policy import describe, grants
+from policy import accounts, describe, grants
 from policy.presets import PRESETS, Preset
 from policy.settings import DEFAULTS
 from policy.vocabulary import RuleAction
@@ -58,6 +58,7 @@ async def create(session: AsyncSession, new: NewToken) -> views.MintedAccessToke
     preset = PRESETS[new.preset].settings if new.preset else {}
     # Off the event loop: a thousand international domains take a fifth of a second.
     settings = await asyncio.to_thread(grants.validate, {**preset, **new.settings})
+    _require_narrower(settings, new.settings)
     await rows.lock_reference(session, Operator, new.operator_id, field="operatorId")
     await _lock_resources(session, new.operator_id, new.resource_ids)
     token, text = await tokens.create(
@@ -119,6 +120,7 @@ async def change(
     if "expires_at" in changed.model_fields_set:
         token.expires_at = changed.expires_at
     token.settings = await asyncio.to_thread(grants.merge, token.settings, changed.settings)
+    _require_narrower(token.settings, changed.settings)
     if "resource_ids" in changed.model_fields_set:
         await tokens.replace_resources(session, token, changed.resource_ids)
     token.policy_rev += 1
@@ -127,6 +129,12 @@ async def change(
     await tokens.shorten_children(session, token)
     note(session, "changeToken", token_id, token=token)
     return await _view(session, token)
+
+
+def _require_narrower(settings: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+    """Check the accounts that a request names; a token that is narrowed later narrows them too."""
+    if given.get("accounts"):
+        accounts.require_narrower(settings)
 
 
 async def rotate(

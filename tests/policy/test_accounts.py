@@ -1,0 +1,286 @@
+"""
+Rights per account against an oracle that reads the JSON of the settings by itself.
+
+A decision is one question about one connection: the token's settings, its accounts\', and those of
+its ancestors must all allow it.
+"""
+
+import os
+import random
+from dataclasses import dataclass
+
+import pytest
+
+from policy.accounts import ATTRIBUTES, on_account, require_narrower
+from policy.caller import TokenPolicy, effective_policy
+from policy.containment import SETTINGS
+from policy.grants import Grant, validate
+from policy.refusals import InvalidInput
+from policy.rules import RuleSet
+from policy.settings import ACCOUNT_SETTINGS
+
+DECISIONS = int(os.environ.get("ACCOUNT_DECISIONS", "2000000"))
+IDS, ADDRESSES = ("1", "2", "3", "4"), ("a@x.example", "b@x.example", "a@y.example")
+READS = {
+    "email": ["search_emails", "view_email", "view_thread"],
+    "tasks": ["view_boards", "view_items", "view_comments"],
+    "collab": ["list_files", "search_files", "get_file_metadata", "download_file"],
+}
+WORDS = {  # setting -> words that are asked about
+    "allowedEmailOperations": [*READS["email"], "send_email", "delete_email"],
+    "visibleEmailFields": ["subject", "from", "body", "labels"],
+    "visibleCalendarFields": ["title", "times", "attendees"],
+    "allowedTaskOperations": [*READS["tasks"], "create_items", "delete_items"],
+    "visibleTaskFields": ["name", "status"],
+    "writableTaskFields": ["a", "b"],
+    "allowedCollabOperations": ["list_files", "upload_file", "share_file"],
+    "visibleCollabFields": ["name", "size", "owners"],
+}
+GROUPS = {
+    "allowedEmailOperations": {"read_only": READS["email"]},
+    "allowedTaskOperations": {"read_only": READS["tasks"]},
+    "allowedCollabOperations": {"read_only": ["list_files"]},
+}
+LEVELS = ["free_busy_only", "view_filtered", "view_only", "full_access"]
+LIMITS = {"timeframePastDays": (0, 3, 9), "timeframeFutureDays": (0, 3, 9)}
+MODES = {"sendMode": ("draft", "direct"), "collabSearchTotals": ("visible", "unfiltered")}
+KINDS = {
+    "email": ["allowedEmailOperations", "visibleEmailFields", "sendMode", "recipientRules"],
+    "calendar": [
+        "calendarAccessLevel",
+        "visibleCalendarFields",
+        "timeframePastDays",
+        "timeframeFutureDays",
+        "allowedCalendarIds",
+    ],
+    "tasks": [
+        "allowedTaskOperations",
+        "taskBoards",
+        "visibleTaskFields",
+        "writableTaskFields",
+        "recipientRules",
+    ],
+    "collab": [
+        "allowedCollabOperations",
+        "visibleCollabFields",
+        "collabSearchTotals",
+        "recipientRules",
+    ],
+}
+
+
+@dataclass(frozen=True)
+class Connection:
+    id: int
+    kind: str
+    status: str = "active"
+
+
+def chosen_value(name, chosen):
+    """Return a random value of a setting."""
+    some = lambda values: [each for each in values if chosen.random() < 0.6]  # noqa: E731
+    if name in WORDS:
+        return chosen.choice([["all"], some([*WORDS[name], *GROUPS.get(name, ())])])
+    if name in LIMITS:
+        return chosen.choice([None, 1, 5])
+    if name in MODES:
+        return chosen.choice(MODES[name])
+    return {
+        "calendarAccessLevel": lambda: chosen.choice(LEVELS),
+        "allowedCalendarIds": lambda: chosen.choice([None, some([1, 2, 3])]),
+        "taskBoards": lambda: chosen.choice(
+            [None, [{"boardId": each, "allowCreate": chosen.random() < 0.5} for each in some("12")]]
+        ),
+        "recipientRules": lambda: chosen.choice(
+            [None, {"allow": some(["*", "@x.example", *ADDRESSES]), "block": some(ADDRESSES[:1])}]
+        ),
+    }[name]()
+
+
+def token_of(chosen):
+    """Return random settings of a token with accounts."""
+    names = [name for names in KINDS.values() for name in names]
+    accounts = {
+        each: {name: chosen_value(name, chosen) for name in names if chosen.random() < 0.4}
+        for each in IDS
+        if chosen.random() < 0.6
+    }
+    return {
+        **{name: chosen_value(name, chosen) for name in names},
+        **dict.fromkeys(
+            ("emailAccessEnabled", "calendarAccessEnabled", "collabAccessEnabled"), True
+        ),
+        "accounts": chosen.choice([None, accounts, accounts, accounts]),
+    }
+
+
+# -- the oracle
+
+
+def questions(kind):
+    for name in KINDS[kind]:
+        if name in WORDS:
+            yield from ((name, word) for word in WORDS[name])
+        elif name in LIMITS:
+            yield from ((name, days) for days in LIMITS[name])
+        elif name == "taskBoards":
+            yield from ((name, (board, creates)) for board in "123" for creates in (False, True))
+        else:
+            things = {
+                "calendarAccessLevel": LEVELS,
+                "allowedCalendarIds": [1, 2, 4],
+                "recipientRules": ADDRESSES,
+            }
+            yield from ((name, thing) for thing in things.get(name, [True]))
+
+
+def value_allows(name, value, thing):
+    """Say whether the JSON value of one setting allows a thing."""
+    if name in WORDS:
+        named = {word for each in value for word in GROUPS.get(name, {}).get(each, [each])}
+        return "all" in named or thing in named
+    if name in MODES:
+        return value == MODES[name][1]
+    if name == "calendarAccessLevel":
+        return LEVELS.index(thing) <= LEVELS.index(value)
+    if value is None:
+        return True
+    if name in LIMITS:
+        return thing <= value
+    if name == "allowedCalendarIds":
+        return thing in value
+    if name == "taskBoards":
+        board, creates = thing
+        return any(
+            each["boardId"] == board and (each["allowCreate"] or not creates) for each in value
+        )
+    patterns = {"*", thing, "@" + thing.partition("@")[2]}
+    return bool(patterns & set(value["allow"])) and not patterns & set(value["block"])
+
+
+def settings_allow(settings, connection, name, thing):
+    """Say whether a token and its account allow a thing on a connection."""
+    account = (settings["accounts"] or {}).get(str(connection.id), {})
+    return all(
+        value_allows(name, given[name], thing)
+        for given in (settings, account)
+        if name in given and not (given is account and given[name] is None)
+    )
+
+
+# -- the answers of the policy
+
+
+def grant_allows(grant, name, thing):
+    (attribute,) = (key for key, row in SETTINGS.items() if row.setting == name)
+    value = getattr(grant, attribute)
+    if name in WORDS:
+        return value is None or thing in value
+    if name in MODES:
+        return value == MODES[name][1]
+    if name == "calendarAccessLevel":
+        return LEVELS.index(thing) <= LEVELS.index(value)
+    if value is None:
+        return True
+    if name in LIMITS:
+        return thing <= value
+    if name == "allowedCalendarIds":
+        return thing in value
+    if name == "taskBoards":
+        board, creates = thing
+        return any(each.board_id == board and (each.allow_create or not creates) for each in value)
+    return value.allows(thing)
+
+
+def policy(settings):
+    stored = validate(settings)
+    return TokenPolicy(
+        token_id=1,
+        grant=Grant.read(stored),
+        settings=stored,
+        rules=RuleSet.compile((), allow_by_default=True),
+    )
+
+
+@pytest.mark.parametrize("decisions", [20_000, pytest.param(DECISIONS, marks=pytest.mark.slow)])
+def test_a_call_on_an_account_may_do_what_all_settings_allow(decisions):
+    chosen = random.Random(decisions)
+    decided, allowed, narrowed = 0, 0, 0
+    while decided < decisions:
+        chain = [token_of(chosen) for _ in range(chosen.choice([1, 1, 2, 3]))]
+        made = effective_policy(policy(chain[0]), [policy(each) for each in chain[1:]])
+        shown = Grant.read(made.settings)
+        for connection_id in IDS:
+            for kind in KINDS:
+                connection = Connection(int(connection_id), kind)
+                grants = [on_account(grant, connection) for grant in (made.grant, shown)]
+                for name, thing in questions(kind):
+                    expected = all(settings_allow(each, connection, name, thing) for each in chain)
+                    for grant in grants:
+                        assert grant_allows(grant, name, thing) == expected, (name, thing, chain)
+                    decided += 1
+                    allowed += expected
+                    narrowed += expected != grant_allows(made.grant, name, thing)
+    assert min(allowed, decided - allowed, narrowed) > decisions / 40
+
+
+def test_every_setting_of_accounts_narrows_the_surfaces_that_have_it():
+    by_surface = {
+        surface: [SETTINGS[attribute].setting for attribute in attributes]
+        for surface, attributes in ATTRIBUTES.items()
+    }
+    assert by_surface == KINDS
+    assert {name for names in KINDS.values() for name in names} == set(ACCOUNT_SETTINGS)
+
+
+@pytest.mark.parametrize(
+    ("accounts", "problem"),
+    [
+        ([], "It must be an object of at most 100 connection ids."),
+        ({"x": {}}, "Not a connection id: x."),
+        ({"0": {}}, "Not a connection id: 0."),
+        ({"9223372036854775808": {}}, "Not a connection id: 9223372036854775808."),
+        (
+            {str(n): {} for n in range(1, 102)},
+            "It must be an object of at most 100 connection ids.",
+        ),
+        ({"1": []}, "1: It must be an object of settings."),
+        ({"1": {"quota": None}}, "1: An account cannot have quota."),
+        ({"1": {"accounts": {}}}, "1: An account cannot have accounts."),
+        ({"1": {"sendMode": "now"}}, "1.sendMode: It must be one of: direct, draft."),
+    ],
+)
+def test_accounts_that_cannot_be_read_are_refused(accounts, problem):
+    with pytest.raises(InvalidInput) as refused:
+        validate({"accounts": accounts})
+
+    ((detail),) = refused.value.details
+    assert (detail.field, detail.message) == ("settings.accounts", problem)
+
+
+def test_stored_accounts_that_cannot_be_read_reach_nothing():
+    stored = {**validate({"allowedConnectionIds": [1]}), "accounts": {"1": {"sendMode": "now"}}}
+
+    grant = Grant.read(stored)
+
+    assert (grant.connection_ids, grant.accounts) == (frozenset(), ())
+
+
+def test_an_account_that_allows_more_than_the_token_is_named():
+    settings = validate(
+        {
+            "allowedEmailOperations": ["read_only"],
+            "visibleEmailFields": ["subject"],
+            "accounts": {
+                "3": {"allowedEmailOperations": ["send_email"], "visibleEmailFields": []},
+                "4": {"visibleEmailFields": ["all"], "sendMode": "draft"},
+            },
+        }
+    )
+    with pytest.raises(InvalidInput) as refused:
+        require_narrower(settings)
+
+    assert [detail.field for detail in refused.value.details] == [
+        "settings.accounts.3.allowedEmailOperations",
+        "settings.accounts.4.visibleEmailFields",
+    ]
