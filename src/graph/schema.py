@@ -23,6 +23,7 @@ from graph.collab import search_queries as collab_search
 from graph.collab import site_queries as collab_sites
 from graph.context import Info
 from graph.documents.sdl import print_sdl
+from graph.emails import drafts as email_drafts
 from graph.emails import mutations as email_mutations
 from graph.emails import queries as email_queries
 from graph.emails import uploads as email_uploads
@@ -43,6 +44,8 @@ Query = create_type(
         email_queries.email_attachment_text,
         email_queries.email_thread,
         email_queries.email_threads,
+        email_drafts.drafts,
+        email_drafts.draft,
         event_queries.calendar_events,
         event_queries.calendar_event,
         event_queries.event_series,

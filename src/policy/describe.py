@@ -143,7 +143,7 @@ def _shows_events(grant: Grant) -> bool:
 
 def _email(grant: Grant) -> Iterable[str]:
     missing = [op for op in vocabulary.EmailOp if op not in grant.email_operations]
-    if not grant.email_operations - set(vocabulary.EMAIL_READS):
+    if not grant.email_operations - set(vocabulary.EMAIL_VIEWS):
         yield (
             "Read-only email access: sending, replying, forwarding, deleting and changing "
             "messages are not allowed."
@@ -157,7 +157,7 @@ def _email(grant: Grant) -> Iterable[str]:
         yield "Mail is sent only to recipients that this token's rules allow."
     if grant.send_mode is vocabulary.SendMode.DRAFT:
         yield "Mail is put into the Drafts folder for a person to send."
-    yield from _effects(grant, writes=grant.email_operations - set(vocabulary.EMAIL_READS))
+    yield from _effects(grant, writes=grant.email_operations - set(vocabulary.EMAIL_VIEWS))
     yield from _mask("email", vocabulary.EmailField, grant.visible_email_fields)
 
 

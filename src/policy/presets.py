@@ -53,6 +53,7 @@ _FILES_READER: Mapping[str, object] = {
     "collabAllowAllDefault": True,
 }
 _WRITES_MAIL = [EmailOp.SEND_EMAIL.value, EmailOp.REPLY_TO_EMAIL.value, EmailOp.FORWARD_EMAIL.value]
+_DRAFTS = [EmailOp.VIEW_DRAFTS.value, EmailOp.WRITE_DRAFTS.value]
 _WRITES_TASKS = [TaskOp.CREATE_ITEMS.value, TaskOp.UPDATE_ITEMS.value, TaskOp.ADD_COMMENTS.value]
 
 PRESETS: Mapping[Preset, PresetSettings] = MappingProxyType(
@@ -71,7 +72,7 @@ PRESETS: Mapping[Preset, PresetSettings] = MappingProxyType(
             "Reads mail; its messages, replies and forwards are drafts, which a person sends.",
             {
                 **_EMAIL_READER,
-                "allowedEmailOperations": [READ_ONLY, *_WRITES_MAIL],
+                "allowedEmailOperations": [READ_ONLY, *_WRITES_MAIL, *_DRAFTS],
                 "sendMode": SendMode.DRAFT.value,
             },
         ),
@@ -119,12 +120,13 @@ AGENT_PRESETS: Mapping[AgentPreset, PresetSettings] = MappingProxyType(
             PRESETS[Preset.READER].sentence, {**PRESETS[Preset.READER].settings, **_NAMED}
         ),
         AgentPreset.MAILBOX_ASSISTANT: PresetSettings(
-            "Reads and files mail, and leaves drafts; every write is shown first.",
+            "Reads and files mail, and writes drafts; every write is shown first.",
             {
                 **_EMAIL_READER,
                 "allowedEmailOperations": [
                     READ_ONLY,
                     *_WRITES_MAIL,
+                    *_DRAFTS,
                     EmailOp.MARK_AS_READ.value,
                     EmailOp.APPLY_LABELS.value,
                 ],

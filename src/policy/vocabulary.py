@@ -42,6 +42,8 @@ class EmailOp(StrEnum):
     DELETE_EMAIL = "delete_email"
     MARK_AS_READ = "mark_as_read"
     APPLY_LABELS = "apply_labels"
+    VIEW_DRAFTS = "view_drafts"
+    WRITE_DRAFTS = "write_drafts"
 
 
 class CalendarOp(StrEnum):
@@ -94,6 +96,7 @@ ALL = "all"
 READ_ONLY = "read_only"
 
 EMAIL_READS = (EmailOp.SEARCH_EMAILS, EmailOp.VIEW_EMAIL, EmailOp.VIEW_THREAD)
+EMAIL_VIEWS = (*EMAIL_READS, EmailOp.VIEW_DRAFTS)  # what writes nothing
 TASK_READS = (TaskOp.VIEW_BOARDS, TaskOp.VIEW_ITEMS, TaskOp.VIEW_COMMENTS)
 COLLAB_READS = (
     CollabOp.LIST_FILES,

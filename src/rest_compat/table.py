@@ -154,6 +154,7 @@ collab = Prefix(
     bucket=RateBucket(windows="collab"),
 )
 _ATTACHMENT = "/messages/{emailId}/attachments/{attachmentId}"
+_DRAFT = "/drafts/{draftId}"
 _ACTION = "EmailActionResult"
 _DRIVE = "DriveOperationResult"
 _IF_MATCH = MappingProxyType({"if-match": "ifMatch"})
@@ -178,6 +179,8 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     email.post("/messages/{emailId}/forward", "forward_email", result=_ACTION, body="mail"),
     email.delete("/messages/{emailId}", "delete_email"),
     email.patch("/messages/{emailId}", "modify_email", result=_ACTION),
+    email.get("/drafts", "list_drafts"),
+    email.get(_DRAFT, "get_draft"),
     calendar.get("/events", "list_events"),
     calendar.get("/events/by-contact", "list_events_by_contact"),  # before {eventId} takes it
     calendar.get("/events/{eventId}", "get_event"),

@@ -15,6 +15,7 @@ from typing import Any
 
 import calendar_world
 import content_world
+import drafts
 import httpx
 import pytest
 import task_world
@@ -166,6 +167,7 @@ async def _made(template, folder, runner):
         listed = await world.admin.get("/api/access-tokens")
         token_id = listed.json()["tokens"][-1]["id"]
         parameters = {
+            "draftId": drafts.draft_id("PROVIDER_A", drafts.leave(world, "PROVIDER_A")),
             "emailId": world.id("lease"),
             "threadId": world.thread_id("lease"),
             "eventId": "00000000-0000-0000-0000-000000000000",

@@ -37,6 +37,8 @@ READS = (
     CALENDAR + "/freebusy?from=2026-11-20&to=2026-11-21",
     CALENDAR + "/calendars",
     TASKS + "/providers",
+    EMAIL + "/drafts?limit=2",
+    EMAIL + "/drafts/{draftId}",
     TASKS + "/boards?provider=auto",
     TASKS + "/boards/{boardId}",
     TASKS + "/boards/{boardId}/items?query=door&limit=5",

@@ -45,7 +45,12 @@ REVEALING: Mapping[str, tuple[EmailField, ...]] = MappingProxyType(
 
 
 class Filters(msgspec.Struct, frozen=True, kw_only=True):
-    """The filters in the request; an empty text is no filter."""
+    """
+    The filters in the request; an empty text is no filter.
+
+    Attributes:
+        folder: The folder that the root field is about; no filter of the caller.
+    """
 
     q: str | None
     sender: str | None
@@ -57,6 +62,7 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
     after: datetime | None
     before: datetime | None
     has_attachment: bool | None
+    folder: str | None = None
 
     def binding(self) -> dict[str, object]:
         """Return the filter values to which a page token is bound."""
@@ -71,6 +77,7 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
             "after": self.after and self.after.isoformat(),
             "before": self.before and self.before.isoformat(),
             "hasAttachment": self.has_attachment,
+            **({} if self.folder is None else {"folder": self.folder}),
         }
 
     def check(self) -> None:
@@ -88,6 +95,7 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
 
 
 NO_FILTERS = Filters(**dict.fromkeys(Filters.__struct_fields__))
+DRAFTS = msgspec.structs.replace(NO_FILTERS, folder="DRAFT")
 
 
 def query(filters: Filters, context: Context, *, limit: int) -> MailQuery:
@@ -112,7 +120,7 @@ def query(filters: Filters, context: Context, *, limit: int) -> MailQuery:
             (filters.recipient or filters.participant) and _conceals(context, EmailField.CC)
         ),
         subject=filters.subject or None,
-        label=filters.label or None,
+        label=filters.folder or filters.label or None,
         unread=bool(filters.unread),
         after=filters.after,
         before=filters.before,

@@ -91,8 +91,8 @@ async def emails(  # noqa: PLR0913 - the documented parameters, name by name
         before=before,
         has_attachment=has_attachment,
     )
-    fields = _with_body(wanted(info.raw, "Email"), keep=include_body)
-    page, token = await _page(info, filters, limit=limit, page_token=page_token, fields=fields)
+    fields = with_body(wanted(info.raw, "Email"), keep=include_body)
+    page, token = await read_page(info, filters, limit=limit, page_token=page_token, fields=fields)
     return _view(info.context, page, token)
 
 
@@ -114,7 +114,7 @@ async def email_threads(  # noqa: PLR0913 - the documented parameters, name by n
     filters = msgspec.structs.replace(
         NO_FILTERS, participant=participant, after=after, before=before
     )
-    page, token = await _page(
+    page, token = await read_page(
         info, filters, limit=limit, page_token=page_token, fields=frozenset({"thread_id"})
     )
     names = dict.fromkeys(email.thread_id for email in page.emails if email.thread_id)
@@ -127,7 +127,7 @@ async def email_threads(  # noqa: PLR0913 - the documented parameters, name by n
     )
 
 
-async def _page(
+async def read_page(
     info: Info,
     filters: Filters,
     *,
@@ -142,7 +142,7 @@ async def _page(
     positions = page_positions.unseal(context, filters, page_token)
     page_positions.require_room(context.caller.usable_connections(Surface.EMAIL))
     query = filtering.query(filters, context, limit=size)
-    foreseen = _with_body(wanted(info.raw, "LastContact.email"), keep=False)
+    foreseen = with_body(wanted(info.raw, "LastContact.email"), keep=False)
     if foreseen:
         fields |= foreseen
     try:
@@ -178,7 +178,7 @@ async def email(
     if ids.split_mail_id(email_id) is None:
         raise no_email()
     keep_body = include_body is not False
-    fields = _with_body(wanted(info.raw, "Email"), keep=keep_body)
+    fields = with_body(wanted(info.raw, "Email"), keep=keep_body)
     if body_as is not None and "body" in fields:  # `text_of` tells a reply by its subject
         fields |= {"body_type"} if "Email.subject" in context.hidden else {"body_type", "subject"}
     try:
@@ -279,7 +279,8 @@ def no_thread() -> NotFound:
 
 
 @lru_cache(maxsize=256)  # plans share few sets of fields; requests that wait share the result
-def _with_body(fields: frozenset[str], *, keep: bool | None) -> frozenset[str]:
+def with_body(fields: frozenset[str], *, keep: bool | None) -> frozenset[str]:
+    """Return *fields*, without those of the body unless *keep*."""
     return fields if keep else fields - _BODY
 
 

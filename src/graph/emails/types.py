@@ -111,6 +111,28 @@ class Email:
     access_info = visible(ACCESS_INFO, resolver=access_info)
 
 
+@output_of(records.StoredDraft)
+class Draft:
+    """A draft: a message that a person can still change and send."""
+
+    id = visible("Provider-prefixed id of the draft.")
+    version = visible("For `ifMatch`: another one after each change of the draft.")
+    email = visible("The message as it is now.")
+
+
+@output
+class DraftPage(Record, frozen=True, kw_only=True):
+    """A page of the drafts in all connected mailboxes, newest first."""
+
+    drafts: Annotated[
+        tuple[records.StoredDraft, ...], visible("By the time of their last change, newest first.")
+    ]
+    has_more: HasMore
+    next_page_token: NextPageToken
+    access_info: AccessInfo
+    auth_warnings: Warnings
+
+
 @output
 class Thread(Record, frozen=True, kw_only=True):
     """A conversation."""

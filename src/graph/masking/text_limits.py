@@ -76,6 +76,7 @@ ARGUMENTS: Mapping[str, TextLimit] = MappingProxyType(
         "fileName": _NAME,
         "handle": TextLimit(100, code=None),
         "pageToken": _PAGE_TOKEN,
+        "draftId": _ID,
         "emailId": _ID,
         "threadId": _ID,
         "attachmentId": _ID,

@@ -20,5 +20,6 @@ Several mailboxes read as one, and what mail connectors share.
     transfer_encodings  base64 and other encodings of parts
     quoting          bodies and subjects of replies and forwards
     change_previews  what a change of a message changes, for previews
+    drafts           drafts of all mailboxes, and changes of raw drafts
     delivery         sends whose response is lost
 """

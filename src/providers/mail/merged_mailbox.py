@@ -121,7 +121,7 @@ class MergedMailbox:
         self, email_ids: Sequence[str], *, wanted: AbstractSet[str]
     ) -> dict[str, mail_records.Email | ProviderFailure]:
         """Read messages by their prefixed ids; one entry per id, a failure as `get`'s."""
-        return await self._first_holders(
+        return await self.first_holders(
             email_ids,
             lambda port, natives: port.get_many(natives, wanted=wanted),
             lambda provider, email: merging.with_prefixed_ids([email], provider, wanted)[0],
@@ -134,7 +134,7 @@ class MergedMailbox:
         Raises:
             Missing: As `get`; also when nothing but drafts and trash is left of it.
         """
-        provider, thread = await self._first_holder(
+        provider, thread = await self.first_holder(
             thread_id, lambda port, native: port.thread(native, wanted=wanted)
         )
         return _prefixed_thread(provider, thread, wanted)
@@ -143,7 +143,7 @@ class MergedMailbox:
         self, thread_ids: Sequence[str], *, wanted: AbstractSet[str]
     ) -> dict[str, mail_records.Thread | ProviderFailure]:
         """Read conversations by their prefixed ids; one entry per id, a failure as `thread`'s."""
-        return await self._first_holders(
+        return await self.first_holders(
             thread_ids,
             lambda port, natives: port.threads(natives, wanted=wanted),
             lambda provider, thread: _prefixed_thread(provider, thread, wanted),
@@ -156,7 +156,7 @@ class MergedMailbox:
         Raises:
             Missing: As `get`; also when the message has no such attachment.
         """
-        _, file = await self._first_holder(
+        _, file = await self.first_holder(
             email_id, lambda port, native: port.attachment(native, attachment_id)
         )
         return file
@@ -196,7 +196,7 @@ class MergedMailbox:
             )
 
         with delivery.time_limit(reply.files):
-            return await self._write(email_id, write, attempt=reply.attempt)
+            return await self.write(email_id, write, attempt=reply.attempt)
 
     async def forward(self, email_id: str, forward: mail.Forward) -> mail_records.SentMessage:
         """Forward a message from the mailbox that holds it; raises as `reply`."""
@@ -207,7 +207,7 @@ class MergedMailbox:
             return await port.forward(native, replace(forward, attempt=attempt))
 
         with delivery.time_limit(forward.files):
-            return await self._write(email_id, write, attempt=forward.attempt)
+            return await self.write(email_id, write, attempt=forward.attempt)
 
     async def trash(self, email_id: str) -> None:
         """
@@ -223,11 +223,11 @@ class MergedMailbox:
             await pair[1].trash(native)
             return mail_records.SentMessage()
 
-        await self._write(email_id, trash)
+        await self.write(email_id, trash)
 
     async def change(self, email_id: str, change: mail.MailChange) -> mail_records.SentMessage:
         """Change read state and labels; raises as `trash`."""
-        return await self._write(email_id, lambda pair, native: pair[1].change(native, change))
+        return await self.write(email_id, lambda pair, native: pair[1].change(native, change))
 
     # -- routing
 
@@ -248,13 +248,14 @@ class MergedMailbox:
         provider, native = parts
         return provider, native, self._by_provider.get(provider, [])
 
-    async def _first_holder(
+    async def first_holder(
         self, mail_id: str, read: Callable[[mail.MailPort, str], Awaitable[T]]
     ) -> tuple[str, T]:
+        """Read an object by its prefixed id; return its provider as well. Raises as `get`."""
         provider, native, candidates = self._candidates(mail_id)
         return provider, await read_from_first_holder(candidates, lambda port: read(port, native))
 
-    async def _first_holders(
+    async def first_holders(
         self,
         mail_ids: Sequence[str],
         read: Callable[[mail.MailPort, Sequence[str]], Awaitable[Mapping[str, T]]],
@@ -281,7 +282,7 @@ class MergedMailbox:
         await asyncio.gather(*(read_provider(*entry) for entry in natives.items()))
         return results
 
-    async def _write(
+    async def write(
         self,
         mail_id: str,
         write: Callable[[Pair, str], Awaitable[mail_records.SentMessage]],

@@ -6,5 +6,6 @@ Ports: one Protocol per surface, which connectors implement and the graph calls.
     opening      the connection, clients and memory with which a connector opens a port
     mail, calendar, tasks
                  the port of one account, with its queries, positions and changes
+    drafts       the drafts of one mailbox
     collab       queries, pages and changes; `CollabConnection`, the only connector, is the port
 """

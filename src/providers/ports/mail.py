@@ -16,6 +16,7 @@ from typing import Protocol
 import msgspec
 
 from providers.failures import ProviderFailure
+from providers.ports.drafts import DraftPort
 from providers.records import mail as mail_records
 
 
@@ -317,6 +318,10 @@ class MailPort(Protocol):
     *wanted* names attributes of `Email`. The received time is always set, in whole milliseconds.
     """
 
+    @property
+    def drafts(self) -> DraftPort:
+        """The drafts of the mailbox."""
+
     async def search(
         self, query: MailQuery, *, after: MailPosition | None, wanted: AbstractSet[str]
     ) -> MailSlice:
@@ -388,13 +393,7 @@ class MailPort(Protocol):
         """
 
     async def change(self, message_id: str, change: MailChange) -> mail_records.SentMessage:
-        """
-        Change the read state, then labels; return the message's ids.
-
-        Raises:
-            Missing: There is no such message.
-            Impossible: It is in the trash, or the mailbox refused or failed.
-        """
+        """Change the read state, then labels; return the message's ids. Raises as `trash`."""
 
     async def probe(self) -> None:
         """Make one read, to test the connection."""

@@ -49,6 +49,20 @@ class Email(Record, frozen=True):
     importance: str | None = None
 
 
+class StoredDraft(Record, frozen=True):
+    """
+    A draft in a mailbox.
+
+    Attributes:
+        id: Stays the same while the draft is edited, where the provider has such an id.
+        version: Another one after each change of the draft.
+    """
+
+    id: str
+    version: str
+    email: Email
+
+
 class Thread(Record, frozen=True):
     """A conversation; `messages` oldest first, without drafts and trashed ones."""
 

@@ -9,6 +9,7 @@ from typing import TypeVar
 from providers.connectors.imap import (
     attachments,
     changing,
+    filing,
     mapping,
     reading,
     searching,
@@ -16,7 +17,7 @@ from providers.connectors.imap import (
     threads,
 )
 from providers.connectors.imap.account_memory import AccountMemory
-from providers.connectors.imap.folders import Folder, read_folders
+from providers.connectors.imap.folders import Folder, Role, read_folders
 from providers.connectors.imap.message_ids import Location, MessageIds
 from providers.connectors.imap.sending import Sender
 from providers.connectors.imap.sign_in import Connection, ImapAccess, read_access
@@ -25,6 +26,7 @@ from providers.imap.session import Session
 from providers.imap.submission import CONNECT_SECONDS
 from providers.mail import delivery
 from providers.ports.connection import ConnectionInfo
+from providers.ports.drafts import DraftIdentity
 from providers.ports.mail import (
     AttachmentContent,
     AttachmentFile,
@@ -55,6 +57,10 @@ class ImapMailbox:
         self._info = info
         self._access = access
         self._memory = memory
+
+    @property
+    def drafts(self) -> "ImapDrafts":
+        return ImapDrafts(self._connection)
 
     async def search(
         self, query: MailQuery, *, after: MailPosition | None, wanted: AbstractSet[str]
@@ -174,6 +180,33 @@ class ImapMailbox:
         """Run *work*, which changes nothing, with a session of the account."""
         connection = await self._connection()
         return await connection.read(lambda session: work(session, connection.ids))
+
+
+class ImapDrafts:
+    """
+    Drafts of one connection; implements `providers.ports.drafts.DraftPort`.
+
+    A message never changes, so that its id is that of the draft, and the version.
+    """
+
+    def __init__(self, connect: Callable[[], Awaitable[Connection]]) -> None:
+        self._connect = connect
+
+    async def identities(self, message_ids: Sequence[str]) -> Mapping[str, DraftIdentity]:
+        return {name: DraftIdentity(name, name, version=name) for name in message_ids}
+
+    async def locate(self, draft_id: str) -> DraftIdentity:
+        connection = await self._connect()
+        location = connection.ids.location(draft_id)
+
+        async def run(session: Session) -> None:
+            folder = (await filing.folders(session)).named(location.folder)
+            if folder is None or folder.role is not Role.DRAFTS:
+                raise Missing
+            await reading.fetch_message(session, location, "UID FLAGS")
+
+        await connection.read(run)
+        return DraftIdentity(draft_id, draft_id, version=draft_id)
 
 
 async def _write(connection: Connection, work: Callable[[Session], Awaitable[T]]) -> T:

@@ -10,6 +10,7 @@ Mailboxes by the Gmail API: docs/spec/upstream/gmail.md.
     labels            the labels of an account
     sending           new messages, replies and forwards
     drafts            drafts that are sent once, or held
+    stored_drafts     the drafts of an account
     draft_uploads     uploads of large messages
     response_types    structs that responses are decoded into
 """

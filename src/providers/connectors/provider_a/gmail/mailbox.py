@@ -17,6 +17,7 @@ from providers.connectors.provider_a.gmail.reading import (
 from providers.connectors.provider_a.gmail.response_types import Message
 from providers.connectors.provider_a.gmail.search_query import TextCheck, search_request
 from providers.connectors.provider_a.gmail.sending import Sender
+from providers.connectors.provider_a.gmail.stored_drafts import GmailDrafts
 from providers.failures import Broken, Impossible, Missing, ProviderFailure
 from providers.http.client import Upstream
 from providers.ids import is_provider_a_id
@@ -56,6 +57,7 @@ class GmailMailbox:
         self._upstream = upstream
         self._cache = cache
         self._sender = Sender(upstream, cache)
+        self.drafts = GmailDrafts(upstream)
 
     async def search(
         self, query: MailQuery, *, after: MailPosition | None, wanted: AbstractSet[str]

@@ -163,6 +163,7 @@ class DraftPage(GoogleStruct):
     """Drafts that match; `drafts` is absent when there is none."""
 
     drafts: tuple[DraftReference, ...] = ()
+    next_page_token: str | None = None
 
 
 class MessagePage(GoogleStruct):

@@ -24,6 +24,7 @@ from providers.connectors.provider_b.outlook_mail.response_types import (
     decode_message,
 )
 from providers.connectors.provider_b.outlook_mail.sending import Sender
+from providers.connectors.provider_b.outlook_mail.stored_drafts import OutlookDrafts
 from providers.dry_run import in_dry_run
 from providers.failures import Impossible, Missing, ProviderFailure, Stale
 from providers.http.client import Response, Upstream
@@ -68,6 +69,7 @@ class OutlookMailbox:
         self._call = partial(upstream.call, headers=PREFER)
         self._cache = cache
         self._sender = Sender(upstream, cache)
+        self.drafts = OutlookDrafts(upstream)
 
     async def search(
         self, query: MailQuery, *, after: MailPosition | None, wanted: AbstractSet[str]
