@@ -49,11 +49,15 @@ class AgentEndpoint:
         rows: Mapping[str, Endpoint],
         base_url: str,
         version: str,
+        challenge: str,
         structured: bool = False,
         clock: Callable[[], float] = time.time,
     ) -> None:
         """
         *base* has what all handlers of REST share, *rows* are its calls that write, by root field.
+
+        *challenge* are the parameters of `WWW-Authenticate` by which clients find out how to sign
+        in.
 
         *structured*: results also have `structuredContent`, the JSON of their text.
         """
@@ -62,6 +66,7 @@ class AgentEndpoint:
         self._rows = rows
         self._host = urlsplit(base_url)
         self._version = version
+        self._challenge = challenge
         self._structured = structured
         self._clock = clock
         self._responders: OrderedDict[tuple[str, str | None], CallResponder] = OrderedDict()
@@ -84,7 +89,16 @@ class AgentEndpoint:
             error = _refusal_of_wire(problem)
         except wire.WireError as wire_error:
             error = wire_error
-        return wire.error_response(error, message).with_headers(*_headers_of(error))
+        return wire.error_response(error, message).with_headers(*self._headers_of(error))
+
+    def _headers_of(self, error: wire.WireError) -> tuple[tuple[str, str], ...]:
+        if error.status == 401:
+            return (("WWW-Authenticate", f"{CHALLENGE}, {self._challenge}"),)
+        if error.status == 405:
+            return (("Allow", "POST"),)
+        if error.status == 429:
+            return (("Retry-After", str((error.data or {}).get("retryAfter", 1))),)
+        return ()
 
     async def _read(self, request: RestRequest) -> wire.Message:
         """
@@ -339,13 +353,3 @@ def _refusal_of_wire(problem: Problem) -> wire.WireError:
         data["retryAfter"] = problem.extensions["retryAfter"]
     number = wire.PARSE_ERROR if status == 400 else wire.REFUSED
     return wire.WireError(number, problem.message, status=status, data=data)
-
-
-def _headers_of(error: wire.WireError) -> tuple[tuple[str, str], ...]:
-    if error.status == 401:
-        return (("WWW-Authenticate", CHALLENGE),)
-    if error.status == 405:
-        return (("Allow", "POST"),)
-    if error.status == 429:
-        return (("Retry-After", str((error.data or {}).get("retryAfter", 1))),)
-    return ()

@@ -10,6 +10,7 @@ The process: it assembles the other packages and holds what operators manage.
     settings      every setting, from environment variables
     unknown_variables  variables that no setting reads
     provider_settings  tables of the settings by provider
+    sign_in_settings  the settings of sign-in
     setting_types how the text of a variable becomes a value
     version       the version of the package
     errors        what a command or the database cannot do
@@ -26,6 +27,7 @@ The process: it assembles the other packages and holds what operators manage.
     secrets       encryption
     store         database, tables, leases, idempotency
     child_tokens  the tokens that holders make from their own
+    sign_in       applications get child tokens by OAuth
     operations    the operators' use cases, once for management API and command line
     management    the management API
     cli           the command line

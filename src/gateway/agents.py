@@ -15,7 +15,9 @@ from gateway.documents import checks, prepared
 from gateway.documents.stored import StoredDocuments
 from gateway.http.entry import MANAGEMENT_COST, RequestEntry
 from gateway.http.request_state import request_state
+from gateway.ratelimit.buckets import AGENTS_PATH
 from gateway.secrets.keyring import Keyring
+from gateway.sign_in.metadata import challenge
 from gateway.version import API_VERSION
 from graph import errors
 from graph.context import Context
@@ -59,6 +61,7 @@ def application(
         rows=rows,
         base_url=services.settings.base_url,
         version=API_VERSION,
+        challenge=challenge(services.settings.base_url, AGENTS_PATH),
         structured=services.settings.agents_structured_content,
         clock=clock,
     )

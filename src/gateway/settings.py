@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal, Self
 
 from pydantic import Field, SecretStr, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
 
 from gateway.provider_settings import Cloud, cloud_urls, upstream_urls
 from gateway.setting_types import (
@@ -19,6 +19,7 @@ from gateway.setting_types import (
     named_tokens,
     origin_of,
 )
+from gateway.sign_in_settings import SignInSettings
 from providers.catalogue.tables import CONSENTS
 
 MIN_ADMIN_TOKEN = 16  # characters
@@ -28,7 +29,7 @@ class NotConfigured(Exception):
     """A setting that the command needs is missing or too weak."""
 
 
-class Settings(BaseSettings):
+class Settings(SignInSettings):
     """The settings table; `docs/reference/settings.md` is made from these descriptions."""
 
     model_config = SettingsConfigDict(

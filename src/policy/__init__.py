@@ -8,7 +8,7 @@ Modules, in reading order:
     recipients  to whom a token may write, and the normal form of addresses
     documents   the saved documents that a token may run
     settings    default and reader of each token setting
-    presets     named settings of a token
+    presets     named settings of a token, and what they hand on of another one
     grants      `Grant`: the settings of one token, parsed
     containment by which settings one grant allows more than another, and what both allow
     gates       the checks that need no parameters: surface, connection, operation

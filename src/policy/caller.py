@@ -94,6 +94,7 @@ class Caller:
         rules: The compiled collab rules; without rules nothing on that surface is allowed.
         connections: Every connection that the token reaches, in any status, lowest id first.
         grant: As the connections narrow it, if it has `accounts`.
+        audience: The only path that accepts the token; None: every path does.
     """
 
     token_id: int
@@ -109,6 +110,7 @@ class Caller:
     narrowed: tuple[str, ...] = ()
     ancestors: tuple[Ancestor, ...] = ()
     ancestor_revs: tuple[int, ...] = ()
+    audience: str | None = None
 
     def __post_init__(self) -> None:
         if self.grant.accounts:

@@ -1,16 +1,25 @@
-"""Presets: named settings of a token (docs/spec/tokens.md#presets)."""
+"""
+Presets: named settings of a token (docs/spec/tokens.md#presets).
 
-from collections.abc import Mapping
+A person signs a client in with what a preset hands on of a token (docs/spec/sign-in.md#presets).
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
 
+from policy import describe, vocabulary
+from policy.containment import meet, narrowed_settings
+from policy.grants import Grant
+from policy.settings import DEFAULTS, OF_NEW_TOKENS
 from policy.vocabulary import (
     ALL,
     READ_ONLY,
     CalendarAccessLevel,
     EmailOp,
     SendMode,
+    Surface,
     TaskOp,
     WriteMode,
 )
@@ -140,3 +149,78 @@ AGENT_PRESETS: Mapping[AgentPreset, PresetSettings] = MappingProxyType(
         ),
     }
 )
+
+# -- what a preset hands on of a token ------------------------------------------------------------
+
+_NAMES: Mapping[Surface, str] = MappingProxyType(
+    {
+        Surface.EMAIL: "Mail",
+        Surface.CALENDAR: "Calendars",
+        Surface.TASKS: "Tasks",
+        Surface.COLLAB: "Files and lists",
+    }
+)
+
+
+def presets_for(*, agents: bool) -> Mapping[str, PresetSettings]:
+    """Return the presets by name; those for *agents* take the place of others of their name."""
+    named = {str(name): preset for name, preset in PRESETS.items()}
+    return {**named, **{str(name): preset for name, preset in AGENT_PRESETS.items() if agents}}
+
+
+def settings_within(
+    wanted: Mapping[str, object], ceiling: Mapping[str, object]
+) -> dict[str, object]:
+    """
+    Return the settings *wanted*, narrowed to what a token with the settings *ceiling* allows.
+
+    The quota is the token's. Collab content is left to the rules of the token, which count for its
+    children. Children are not allowed.
+    """
+    handed = {**DEFAULTS, **OF_NEW_TOKENS, **wanted, "allowChildren": False}
+    own = Grant.read(handed)
+    narrowed = narrowed_settings(handed, own, meet(own, [Grant.read(ceiling)]))
+    quota = ceiling.get("quota", DEFAULTS["quota"])
+    return {**narrowed, "quota": quota, "collabAllowAllDefault": True}
+
+
+def allows_something(settings: Mapping[str, object]) -> bool:
+    """Return whether *settings* allow any operation."""
+    grant = Grant.read(settings)
+    return any(_operations(surface, grant) for surface in Surface)
+
+
+def differences(settings: Mapping[str, object], ceiling: Mapping[str, object]) -> list[str]:
+    """Return a sentence for each surface: what *settings* hand on of *ceiling*, and what not."""
+    own, whole = Grant.read(settings), Grant.read(ceiling)
+    return [sentence for surface in Surface for sentence in _difference(surface, own, whole)]
+
+
+def _difference(surface: Surface, own: Grant, whole: Grant) -> Iterator[str]:
+    name, allowed = _NAMES[surface], _operations(surface, own)
+    withheld = [word for word in _operations(surface, whole) if word not in allowed]
+    if allowed:
+        yield f"{name}: {describe.access_info(surface, own) or 'all that your token reaches.'}"
+    if allowed and withheld:
+        yield f"{name}: your token allows {', '.join(withheld)} too, which is not handed on."
+    elif withheld:
+        yield f"{name}: nothing is handed on."
+
+
+def _operations(surface: Surface, grant: Grant) -> list[str]:
+    """Return the words of what *grant* allows on *surface*, in the order of the vocabulary."""
+    match surface:
+        case Surface.EMAIL:
+            return _words(vocabulary.EmailOp, grant.email_operations if grant.email_enabled else ())
+        case Surface.TASKS:
+            return _words(vocabulary.TaskOp, grant.task_operations)
+        case Surface.COLLAB:
+            usable = grant.collab_operations if grant.collab_enabled else ()
+            return _words(vocabulary.CollabOp, usable)
+    levels = list(CalendarAccessLevel)  # from the narrowest to the widest
+    reached = levels.index(grant.calendar_level) + 1 if grant.calendar_enabled else 0
+    return [level.value for level in levels[:reached]]
+
+
+def _words(words: Iterable[StrEnum], allowed: Collection[StrEnum]) -> list[str]:
+    return [word.value for word in words if word in allowed]

@@ -107,6 +107,7 @@ _UNAUTHENTICATED = {
     UnauthorizedReason.UNKNOWN_TOKEN: "This access token is unknown.",
     UnauthorizedReason.REVOKED: "This access token has been revoked.",
     UnauthorizedReason.EXPIRED: "This access token has expired.",
+    UnauthorizedReason.WRONG_AUDIENCE: "This access token was granted for another address.",
 }
 
 

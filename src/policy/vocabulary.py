@@ -294,6 +294,7 @@ class UnauthorizedReason(StrEnum):
     UNKNOWN_TOKEN = "UNKNOWN_TOKEN"  # noqa: S105 - the name of a reason, not a secret
     REVOKED = "REVOKED"
     EXPIRED = "EXPIRED"
+    WRONG_AUDIENCE = "WRONG_AUDIENCE"
 
 
 class Code(StrEnum):

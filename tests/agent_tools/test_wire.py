@@ -153,6 +153,7 @@ async def test_without_a_valid_token_nothing_is_parsed(shared_world):
         response = await stranger.post("/mcp", content=b"{")
 
     assert response.status_code == 401
-    assert response.headers["www-authenticate"] == 'Bearer error="invalid_token"'
+    challenge = response.headers["www-authenticate"]
+    assert challenge.startswith('Bearer error="invalid_token", resource_metadata="http://')
     assert response.json()["error"]["data"] == {"code": "UNAUTHENTICATED"}
     assert shared_world.calls() == []

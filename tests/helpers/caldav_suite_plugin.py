@@ -118,7 +118,7 @@ def _after(owner, name, then):
 def _opened(original):
     async def opened(world):
         mirror.clear()
-        origins = world.gateway.services.accounts._origins
+        origins = world.gateway.services.accounts.origins
         origins.listener = lambda event: mirror.calls.append(
             {"method": event.method, "path": event.upstream, "query": ""}
         )

@@ -196,5 +196,6 @@ def _vocabulary() -> str:
     files += [_ROOT / "src/providers/http/events.py", _ROOT / "src/graph/edge_table.py"]
     files += [_ROOT / "src/gateway/http/health.py", _ROOT / "src/gateway/http/pages.py"]
     files += [_ROOT / "src/gateway/audit/decision.py"]
+    files += [_ROOT / "src/gateway/sign_in/metadata.py"]
     files += (_ROOT / "src/gateway/management").glob("*.py")
     return "\n".join(file.read_text() for file in files).lower()

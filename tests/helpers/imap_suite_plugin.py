@@ -142,7 +142,7 @@ def _opened(original):
 def _record_calls(world):
     """Record the calls of the gateway beside what listens to them already."""
     world.sandbox.imap_calls = calls = []
-    origins = world.gateway.services.accounts._origins
+    origins = world.gateway.services.accounts.origins
     listener = origins.listener
 
     def record(event):

@@ -24,9 +24,9 @@ MAX_MODULES = 22  # in one folder, its `__init__` included
 # raised only in a commit that says what the lines are for.
 BUDGETS = {
     "agent_tools": 2_300,
-    "gateway": 30_500,
+    "gateway": 32_200,
     "graph": 17_200,
-    "policy": 4_700,
+    "policy": 4_800,
     "providers": 42_700,
     "rest_compat": 6_135,
 }

@@ -34,6 +34,7 @@ class EntryPoint(StrEnum):
     INTERNAL = "internal"
     MANAGEMENT = "admin"
     COMMAND_LINE = "cli"
+    SIGN_IN = "sign-in"
 
 
 class Decision(NamedTuple):

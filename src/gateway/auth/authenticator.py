@@ -113,19 +113,25 @@ class Authenticator:
         # Equal rows make equal connections: the row is read every time, but decoded once.
         self._decoded = lru_cache(_MAX_DECODED)(self._connection)
 
-    async def authenticate(self, headers: list[tuple[bytes, bytes]]) -> Caller:
+    async def authenticate(
+        self, headers: list[tuple[bytes, bytes]], *, path: str | None = None
+    ) -> Caller:
         """
-        Return the caller.
+        Return the caller of *path*; None: of any, whatever the audience of the token.
 
         Raises:
-            Unauthenticated: The token is missing, unknown, revoked or expired, as the reason says.
+            Unauthenticated: The token is missing, unknown, revoked, expired or granted for another
+                path, as the reason says.
             StorageUnavailable: The token could not be looked up.
         """
         digest = self._known_digest(headers) or read_bearer(headers, token_format.digest)
         rows = await self._reader.rows(queries.BY_DIGEST, {"digest": digest})
         if not rows:
             raise Unauthenticated(UnauthorizedReason.UNKNOWN_TOKEN)
-        return await self._caller_of(rows, digest)
+        caller = await self._caller_of(rows, digest)
+        if path is not None and caller.audience not in (None, path):
+            raise Unauthenticated(UnauthorizedReason.WRONG_AUDIENCE)
+        return caller
 
     async def authenticate_holder(self, token: int, key_id: str) -> Caller:
         """
@@ -205,6 +211,7 @@ class Authenticator:
             narrowed=policy.narrowed,
             ancestors=policy.ancestors,
             ancestor_revs=tuple([each[0][6] for each in ancestors]),
+            audience=next(filter(None, (each[0][queries.AUDIENCE] for each in tokens)), None),
             connections=tuple(
                 [
                     self._with_reconnect_url(row[queries.TOKEN_COLUMNS : queries.SEALED])

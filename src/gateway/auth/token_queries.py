@@ -27,11 +27,11 @@ WITH RECURSIVE chain (id, parent_id, depth) AS (
   UNION ALL
   SELECT p.id, p.parent_id, chain.depth + 1
     FROM chain JOIN access_tokens p ON p.id = chain.parent_id WHERE chain.depth < {depth})"""
-PARENT, DEPTH, TOKEN_COLUMNS = 9, 10, 11  # before those of a connection
+PARENT, DEPTH, AUDIENCE, TOKEN_COLUMNS = 9, 10, 11, 12  # before those of a connection
 SEALED = -1  # the last column: the head of sealed credentials
 BY_DIGEST = f"""{_CHAIN.format(depth=MAX_ANCESTORS)}
 SELECT a.id, a.name, a.key_id, a.digest, a.previous_until, a.operator_id, a.policy_rev,
-       a.expires_at, a.revoked_at, a.parent_id, chain.depth,{_CONNECTION},
+       a.expires_at, a.revoked_at, a.parent_id, chain.depth, a.audience,{_CONNECTION},
        substr(c.credentials, 1, {keyring.HEAD_BYTES}){_FROM_CHAIN}
  ORDER BY chain.depth, c.id
 """

@@ -32,6 +32,7 @@ async def create(  # noqa: PLR0913 - the properties of a token
     settings: Mapping[str, object],
     secret: token_format.GeneratedToken | None = None,
     parent_id: int | None = None,
+    audience: str | None = None,
 ) -> tuple[AccessToken, str]:
     """
     Store a new token; return it with its text, which is not stored.
@@ -45,6 +46,7 @@ async def create(  # noqa: PLR0913 - the properties of a token
         digest=generated.digest,
         operator_id=operator_id,
         parent_id=parent_id,
+        audience=audience,
         settings=dict(settings),
         created_at=timestamps.now_ms(),
         expires_at=expires_at,
@@ -78,6 +80,22 @@ async def rotate(session: AsyncSession, token: AccessToken, *, grace_seconds: in
     token.previous_digest = token.digest
     token.previous_until = timestamps.now_ms() + grace_seconds * 1000
     token.digest = generated.digest
+    token.key_id = generated.key_id
+    session.add(token)
+    await session.flush()
+    return generated.text
+
+
+async def issue(session: AsyncSession, token: AccessToken, *, seconds: int) -> str:
+    """
+    Give *token* a new secret that ends by itself after *seconds*; the old one ends at once.
+
+    It is stored as a secret that was replaced and is accepted still; nobody has the current one.
+    """
+    generated = token_format.generate()
+    token.previous_digest = generated.digest
+    token.previous_until = timestamps.now_ms() + seconds * 1000
+    token.digest = token_format.generate().digest
     token.key_id = generated.key_id
     session.add(token)
     await session.flush()

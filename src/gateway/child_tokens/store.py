@@ -85,12 +85,10 @@ class ChildTokensOfCaller(msgspec.Struct, frozen=True):
         from gateway.operations.rules import new_row  # noqa: PLC0415 - imported by now
 
         async with self.database.writing() as session:
-            parent, *ancestors = chain = await _lock(session, self.parent_id)
+            parent, *ancestors = chain = await lock(session, self.parent_id)
             settings = effective_settings(parent, ancestors)
             # `explain` tries a change in a dry run: it is not stored, and the gate has checked it.
-            allowed = settings.get("allowChildren") is True or in_dry_run()
-            if not allowed or len(ancestors) >= MAX_ANCESTORS:
-                raise ChildrenNotAllowed(allowed=allowed)
+            require_children_allowed(settings, chain, allowed=in_dry_run())
             # Off the event loop: a thousand international domains take a fifth of a second.
             below = len(ancestors) + 1
             own, wider = await asyncio.to_thread(_narrow, settings, new, below=below)
@@ -100,23 +98,9 @@ class ChildTokensOfCaller(msgspec.Struct, frozen=True):
                 wider.append("expiresAt")
             if wider:
                 raise WiderThanParent(wider)
-            if len(await _living(session, parent)) >= MAX_CHILDREN:
-                raise Conflict(
-                    f"A token has at most {MAX_CHILDREN} child tokens.", code=Code.TOKEN_LIMIT
-                )
-            before_call("POST", changes=True)
-            linked = await tokens.resources_of(session, [parent])
-            child, text = await tokens.create(
-                session,
-                name=new.name,
-                operator_id=parent.operator_id,
-                resource_ids=linked[self.parent_id],
-                expires_at=last if new.expires_at is None else new.expires_at,
-                settings=own,
-                parent_id=self.parent_id,
-            )
+            end = last if new.expires_at is None else new.expires_at
+            child, text = await add(session, parent, name=new.name, settings=own, expires_at=end)
             session.add_all(new_row(child.id or 0, key) for key in keys)
-            note(session, "createToken", child.id, token=child)
             return CreatedChildToken(**_view(child, chain), token=text)
 
     @retried
@@ -180,7 +164,55 @@ def _narrow(
     return own, wider
 
 
-async def _lock(session: AsyncSession, token_id: int) -> Sequence[AccessToken]:
+def require_children_allowed(
+    settings: Mapping[str, object], chain: Sequence[AccessToken], *, allowed: bool = False
+) -> None:
+    """
+    Check that the first token of *chain* may have children; *settings* are its effective ones.
+
+    *allowed*: somebody else than its settings allows it to.
+
+    Raises:
+        ChildrenNotAllowed: It may not, or has as many ancestors as a token can have.
+    """
+    allowed = allowed or settings.get("allowChildren") is True
+    if not allowed or len(chain) > MAX_ANCESTORS:
+        raise ChildrenNotAllowed(allowed=allowed)
+
+
+async def add(  # noqa: PLR0913 - the properties of a token
+    session: AsyncSession,
+    parent: AccessToken,
+    *,
+    name: str,
+    settings: Mapping[str, object],
+    expires_at: int | None,
+    audience: str | None = None,
+) -> tuple[AccessToken, str]:
+    """
+    Store a child of a locked *parent*; return it with its text.
+
+    Raises:
+        Conflict: The parent has as many children as a token can have.
+    """
+    if len(await _living(session, parent)) >= MAX_CHILDREN:
+        raise Conflict(f"A token has at most {MAX_CHILDREN} child tokens.", code=Code.TOKEN_LIMIT)
+    before_call("POST", changes=True)
+    child, text = await tokens.create(
+        session,
+        name=name,
+        operator_id=parent.operator_id,
+        resource_ids=(await tokens.resources_of(session, [parent]))[parent.id or 0],
+        expires_at=expires_at,
+        settings=settings,
+        parent_id=parent.id,
+        audience=audience,
+    )
+    note(session, "createToken", child.id, token=child)
+    return child, text
+
+
+async def lock(session: AsyncSession, token_id: int) -> Sequence[AccessToken]:
     """Return a token and its ancestors, locked from the oldest on, so that none is revoked."""
     token = await _read(session, token_id)
     chain = (token, *(await tokens.ancestors_of(session, [token]))[token_id])

@@ -12,6 +12,7 @@ from typer.core import TyperArgument, TyperGroup, TyperOption
 
 from gateway.cli.commands import (
     agents,
+    client,
     connection,
     db,
     decisions,
@@ -176,6 +177,7 @@ app.command("doctor", rich_help_panel=RUNNING)(doctor.doctor)
 app.add_typer(token.app, name="token", rich_help_panel=ACCESS)
 app.add_typer(rule.app, name="rule", rich_help_panel=ACCESS)
 app.add_typer(document.app, name="document", rich_help_panel=ACCESS)
+app.add_typer(client.app, name="client", rich_help_panel=ACCESS)
 app.add_typer(decisions.app, name="decisions", rich_help_panel=ACCESS)
 app.add_typer(people.operators, name="operator", rich_help_panel=ACCOUNTS)
 app.add_typer(people.resources, name="resource", rich_help_panel=ACCOUNTS)

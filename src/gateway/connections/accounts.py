@@ -87,7 +87,7 @@ class Accounts:
             "tasks": TaskAccounts([]),
             "content": MergedContent([]),
         }
-        self._origins = origins
+        self.origins = origins
         self._repository = credentials
         self._database = database
         self._upstreams = upstreams
@@ -129,7 +129,7 @@ class Accounts:
     def forget(self, connection_id: int) -> None:
         """Drop the cached state of a connection that was changed or removed."""
         self._ports.forget(connection_id)
-        self._origins.forget(connection_id)
+        self.origins.forget(connection_id)
         self._repository.forget(connection_id)
 
     @asynccontextmanager
@@ -209,7 +209,7 @@ class Accounts:
         from providers.server_discovery.discovery import discover  # noqa: PLC0415 - rarely used
         from providers.server_discovery.dns_records import DnsResolver  # noqa: PLC0415
 
-        return await discover(search, resolver=DnsResolver(dns_server), origins=self._origins)
+        return await discover(search, resolver=DnsResolver(dns_server), origins=self.origins)
 
     def _upstream_for(self, connection: ConnectionInfo) -> Upstream:
         missing = missing_scopes(
@@ -220,7 +220,7 @@ class Accounts:
         )
         has_consent = connection.mode != "selected_sites"
         return registry.open_upstream(
-            self._origins,
+            self.origins,
             connection,
             self._credentials(connection),
             missing_scopes=tuple(map(short_name, missing)) if has_consent else (),

@@ -196,7 +196,9 @@ class RequestEntry:
         try:
             try:
                 if link is None:
-                    caller = await self._authenticator.authenticate(scope["headers"])
+                    caller = await self._authenticator.authenticate(
+                        scope["headers"], path=scope["path"]
+                    )
                 else:
                     state.by_link = True
                     caller = await self._authenticator.authenticate_holder(

@@ -10,6 +10,7 @@ from starlette.types import ASGIApp
 from gateway.http import oauth_pages, pages
 from gateway.http.sandbox_mount import DemoToken
 from gateway.management import (
+    clients,
     connections,
     decisions,
     documents,
@@ -22,6 +23,7 @@ from gateway.management import (
     tokens,
 )
 from gateway.management.auth import require_admin
+from gateway.sign_in import routes as sign_in
 
 if TYPE_CHECKING:
     from gateway.services import Services
@@ -34,6 +36,7 @@ _ROUTERS = (
     resources.router,
     connections.router,
     documents.router,
+    clients.router,
     decisions.router,
 )
 
@@ -58,6 +61,7 @@ def build(services: "Services", *, sandbox: ASGIApp | None, demo: Sequence[DemoT
     app.router.routes.extend(_management_routes().routes)
     app.include_router(openapi.router)
     app.include_router(oauth_pages.router)
+    sign_in.install(app)
     pages.install(app, sandbox=sandbox, demo=demo)
     return app
 

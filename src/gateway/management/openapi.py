@@ -34,6 +34,7 @@ _TAGS = {
     "Resources": "Management: groups of connections that tokens reach. Admin token.",
     "Connections": "Management: connected accounts and their consents. Admin token.",
     "Saved documents": "Management: GraphQL documents that are calls of their own. Admin token.",
+    "Clients": "Management: applications that people sign in, and one-time links. Admin token.",
     "Decisions": "Management: the decision log. Admin token.",
 }
 _EMPTY = "Done; the body is empty."

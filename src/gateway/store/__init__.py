@@ -8,6 +8,7 @@ The database of the process: engines, tables and the shared state that lives in 
     conflicts    repetition of transactions that another one rolled back
     tables       the tables as SQLModel classes
     further_tables  the tables of saved documents and of the ends of decision chains
+    sign_in_tables  the tables of clients, grants and one-time links
     columns      columns that several tables have
     timestamps   milliseconds since the epoch, and their text form
     clock        the time that all processes on one database share

@@ -13,6 +13,7 @@ from sqlmodel import Field, SQLModel
 from gateway.store import columns
 from gateway.store.further_tables import DecisionSeal as DecisionSeal  # noqa: PLC0414
 from gateway.store.further_tables import SavedDocumentRow as SavedDocumentRow  # noqa: PLC0414
+from gateway.store.sign_in_tables import OAuthClient as OAuthClient  # noqa: PLC0414
 
 _AUTOINCREMENT = {"sqlite_autoincrement": True}
 
@@ -96,6 +97,7 @@ class AccessToken(columns.Row, table=True):
         settings: The full object of docs/spec/tokens.md#settings.
         operator_id: No foreign key: a revoked token outlives its operator.
         parent_id: The token from which it was made; None: an operator made it. Tokens stay.
+        audience: The only path that accepts it, such as `/mcp`; None: every path does.
         policy_rev: Incremented by every change that can alter a decision.
         added_rules: How many of these changes added an automatic allow rule and did nothing else.
     """
@@ -113,6 +115,7 @@ class AccessToken(columns.Row, table=True):
     previous_until: int | None = columns.timestamp(nullable=True)
     operator_id: str = Field(index=True, max_length=36)
     parent_id: int | None = columns.reference(index=True)
+    audience: str | None = Field(default=None, max_length=64)
     settings: dict[str, Any] = columns.json()
     policy_rev: int = Field(default=1)
     added_rules: int = Field(

@@ -309,7 +309,7 @@ async def test_a_revocation_takes_effect_at_once_for_rest_and_graphql(admin, cli
 async def test_an_unavailable_store_refuses_every_request(client, token, gateway, monkeypatch):
     from gateway.store.database import StorageUnavailable
 
-    async def broken(headers):
+    async def broken(headers, **_):
         raise StorageUnavailable
 
     monkeypatch.setattr(gateway.services.authenticator, "authenticate", broken)
@@ -323,7 +323,7 @@ async def test_an_unavailable_store_refuses_every_request(client, token, gateway
 
 
 async def test_a_500_reveals_nothing(client, token, gateway, monkeypatch):
-    async def bug(headers):
+    async def bug(headers, **_):
         raise RuntimeError("a secret of the program")
 
     monkeypatch.setattr(gateway.services.authenticator, "authenticate", bug)

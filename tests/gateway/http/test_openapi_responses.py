@@ -71,6 +71,7 @@ async def search_save_documents_and_read_logs(ask, gateway):
     """Search for servers, save a document, and read the log and the answer of a failed request."""
     await search_for_servers(ask)
     await save_and_remove_a_document(ask)
+    await register_and_remove_a_client(ask)
     logged = (await ask("GET", "/api/decisions"))["decisions"]
     assert {row["actor"] for row in logged} == {None, "admin"}
     failed = FailedResponse(upstream="COLLAB", connection=None, status=None)
@@ -83,6 +84,15 @@ async def save_and_remove_a_document(ask):
     await ask("GET", "/api/documents")
     await ask("GET", "/api/documents/{name}", name="inbox")
     await ask("DELETE", "/api/documents/{name}", name="inbox")
+
+
+async def register_and_remove_a_client(ask):
+    new = {"name": "App", "redirectUris": ["https://app.example/cb"], "hasSecret": True}
+    client = await ask("POST", "/api/oauth-clients", new)
+    await ask("GET", "/api/oauth-clients")
+    await ask("DELETE", "/api/oauth-clients/{clientId}", clientId=client["clientId"])
+    token = (await ask("GET", TOKENS))["tokens"][0]
+    await ask("POST", "/api/access-tokens/{tokenId}/sign-in-links", tokenId=token["id"])
 
 
 async def search_for_servers(ask):
@@ -262,7 +272,7 @@ async def test_every_member_of_the_management_api_has_a_description(document):
         assert component["description"].endswith(".")
         for member in component["properties"].values():
             assert member["description"].endswith(".")
-    assert len(objects) == 40
+    assert len(objects) == 45
 
 
 async def test_operations_bodies_and_enumerations_have_names_for_clients(document):

@@ -121,7 +121,7 @@ def name_of(task):
 @asynccontextmanager
 async def over_sockets(world):
     """Serve the upstreams of *world* on a port, and lead all calls there; yield the transport."""
-    origins = world.world.gateway.services.accounts._origins
+    origins = world.world.gateway.services.accounts.origins
     async with serve(origins._apps[worlds.ORIGIN]) as port:
         transport = PooledTransport()
         origins._transports[worlds.ORIGIN] = _Redirected(transport, port)

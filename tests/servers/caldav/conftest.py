@@ -81,7 +81,7 @@ async def calendar(world, server, connect):
     assert created.status_code == 201, created.text
     token = await world.token({"calendarAccessEnabled": True})
     calls = []
-    listener = world.gateway.services.accounts._origins
+    listener = world.gateway.services.accounts.origins
     listener.listener = lambda event: calls.append((event.method, event.outcome))
     async with world.client(token) as client:
         yield ConnectedCalendar(server, path, client, created.json()["id"], calls)

@@ -1,0 +1,108 @@
+"""
+The page of sign-in, as HTML: forms without scripts, and without cookies.
+
+Its policy allows one style sheet, and forms that lead here or back to the client of the request.
+"""
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, FileSystemLoader, Template
+from markupsafe import Markup
+
+from gateway.secrets.keyring import Keyring
+from gateway.sign_in import metadata, redirect_uris
+from gateway.sign_in.requests import AuthorizationRequest
+from policy import presets
+from policy.caller import Caller
+
+_FOLDER = Path(__file__).parent / "templates"
+WHOLE = "0"  # days: as long as the token of the person
+LIFETIMES: Mapping[str, str] = MappingProxyType(
+    {"1": "1 day", "7": "7 days", "30": "30 days", "90": "90 days", WHOLE: "As long as my token"}
+)
+
+
+def ask_for_proof(
+    request: AuthorizationRequest, keyring: Keyring, *, error: str = "", status: int = 200
+) -> HTMLResponse:
+    """Return the page that says who asks, and asks the person for a token."""
+    return _form(request, keyring, status=status, error=error)
+
+
+def ask_for_consent(
+    request: AuthorizationRequest, keyring: Keyring, caller: Caller, *, error: str = ""
+) -> HTMLResponse:
+    """Return the page on which the person with the token of *caller* grants or declines."""
+    accounts = [account for account in caller.connections if not caller.excludes(account)]
+    return _form(
+        request,
+        keyring,
+        status=400 if error else 200,
+        error=error,
+        choices=choices(request, caller),
+        accounts=accounts,
+        lifetimes=LIFETIMES.items(),
+    )
+
+
+def choices(request: AuthorizationRequest, caller: Caller) -> Sequence[Mapping[str, Any]]:
+    """Return the presets of which the token hands anything on, those that are asked for first."""
+    offered = []
+    for name, preset in presets.presets_for(agents=bool(request.path)).items():
+        settings = presets.settings_within(preset.settings, caller.settings)
+        if presets.allows_something(settings):
+            offered.append(
+                {
+                    "name": name,
+                    "sentence": preset.sentence,
+                    "differences": presets.differences(settings, caller.settings),
+                    "is_wanted": name in request.scopes,
+                }
+            )
+    return sorted(offered, key=lambda choice: not choice["is_wanted"])
+
+
+def notice(title: str, text: str, *, status: int = 200) -> HTMLResponse:
+    """Return a page with a sentence and no form."""
+    return _page(status, "'self'", title=title, text=text)
+
+
+def _form(
+    request: AuthorizationRequest, keyring: Keyring, *, status: int, **values: Any
+) -> HTMLResponse:
+    return _page(
+        status,
+        f"'self' {redirect_uris.source_of(request.redirect_uri)}",
+        title="An app asks for access to your accounts. It would send you back to:",
+        request=request,
+        destination=redirect_uris.destination_of(request.redirect_uri),
+        sealed=request.sealed(keyring),
+        action=metadata.PAGE,
+        **values,
+    )
+
+
+def _page(status: int, form_action: str, **values: Any) -> HTMLResponse:
+    template, style, digest = _parts()
+    policy = (
+        f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; "
+        f"form-action {form_action}; frame-ancestors 'none'"
+    )
+    body = template.render(style=Markup(style), **values)  # noqa: S704 - a file of this package
+    return HTMLResponse(body, status, {"content-security-policy": policy})
+
+
+@cache
+def _parts() -> tuple[Template, str, str]:
+    """Return the template, the style sheet, and its digest for the policy."""
+    environment = Environment(loader=FileSystemLoader(_FOLDER), autoescape=True)
+    style = (_FOLDER / "page.css").read_text("utf-8")
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return environment.get_template("page.html"), style, digest
