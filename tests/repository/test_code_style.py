@@ -27,7 +27,7 @@ BUDGETS = {
     "gateway": 32_200,
     "graph": 17_200,
     "policy": 4_800,
-    "providers": 42_700,
+    "providers": 42_650,
     "rest_compat": 6_135,
 }
 

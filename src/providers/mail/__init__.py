@@ -11,8 +11,7 @@ Several mailboxes read as one, and what mail connectors share.
     compose          serialization of outgoing messages
     message_parts    the parts of a message that are its text, and its attachments
     original_message parsing of a raw message that is forwarded
-    reply_recipients derivation of the recipients of a reply
-    reply_headers    participants and Message-IDs of an original
+    reply_headers    participants and Message-IDs of an original, recipients of a reply
     addresses, dates parsing of address and date headers, addresses as they are written
     header_fields    attributes that are read from headers
     encoded_words    decoding of encoded words in headers
@@ -21,5 +20,6 @@ Several mailboxes read as one, and what mail connectors share.
     quoting          bodies and subjects of replies and forwards
     change_previews  what a change of a message changes, for previews
     drafts           drafts of all mailboxes, and changes of raw drafts
+    deliver_once     drafts that are sent once, or held once
     delivery         sends whose response is lost
 """

@@ -5,7 +5,7 @@ from functools import partial
 
 from providers.mail import compose, original_message, quoting, reply_headers
 from providers.mail.compose import OutgoingMessage
-from providers.mail.reply_recipients import RECIPIENT_FIELDS, People
+from providers.mail.reply_headers import RECIPIENT_FIELDS, People
 from providers.ports.mail import Draft, Forward, Reply
 from providers.records.mail import Email
 from providers.turns import in_thread

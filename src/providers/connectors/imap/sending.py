@@ -14,7 +14,7 @@ from providers.imap.session import Session
 from providers.imap.submission import RecipientsRefused
 from providers.mail import compose, encoded_words, outgoing, quoting, reply_headers
 from providers.mail.compose import OutgoingMessage
-from providers.mail.reply_recipients import derive_recipients
+from providers.mail.reply_headers import derive_recipients
 from providers.ports.mail import Draft, Forward, Reply
 from providers.records import mail as mail_records
 

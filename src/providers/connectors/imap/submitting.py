@@ -12,25 +12,32 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from providers.connectors.imap import filing
 from providers.connectors.imap.folders import Role
 from providers.connectors.imap.message_ids import Location, MessageIds
 from providers.connectors.imap.sign_in import Connection
 from providers.dry_run import confirm_write
-from providers.failures import Missing, OutcomeUnknown, ProviderFailure, TimedOut, without_frames
+from providers.failures import (
+    Broken,
+    Missing,
+    OutcomeUnknown,
+    ProviderFailure,
+    TimedOut,
+    without_frames,
+)
 from providers.http.client import deadline
 from providers.imap.session import Session
 from providers.imap.submission import Envelope
 from providers.mail import compose, delivery
 from providers.mail.compose import OutgoingMessage, SerializedMessage
+from providers.mail.deliver_once import WITHOUT_IDS, HeldDrafts, describe
 from providers.ports.mail import CREATING, WITHDRAWN, SendAttempt
 from providers.records import mail as mail_records
-from providers.write_previews import current_preview
 
 HANDED_OVER = "smtp:"  # then the Message-ID of what was perhaps handed over
 COPY_DELAYS_SECONDS = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8)  # until the account's own copy arrives
-_WITHOUT_IDS = mail_records.SentMessage()
 
 Compose = Callable[[], Awaitable[OutgoingMessage]]
 
@@ -50,7 +57,12 @@ class _Before:
     sent_from: int = 1
 
 
-class Submitter:
+class _Draft(NamedTuple):
+    id: str
+    thread_id: str | None = None
+
+
+class Submitter(HeldDrafts[OutgoingMessage, _Draft]):
     """Submits the messages of one account, or leaves them for a person to send."""
 
     def __init__(self, connection: Connection) -> None:
@@ -61,7 +73,12 @@ class Submitter:
         draft = attempt.draft_id or ""
         if draft.startswith(HANDED_OVER):
             return await self._look_up_earlier(draft.removeprefix(HANDED_OVER), write)
-        return await (self._hold_once if attempt.hold else self._send_once)(attempt, write)
+
+        async def composed() -> OutgoingMessage:
+            with _before_sending():
+                return await write()
+
+        return await (self.hold_once if attempt.hold else self._send_once)(attempt, composed)
 
     # -- sending
 
@@ -81,14 +98,13 @@ class Submitter:
         if attempt.draft_id in {WITHDRAWN, CREATING}:
             raise OutcomeUnknown
         if attempt.draft_id is not None and not await self._exists(attempt.draft_id):
-            return _WITHOUT_IDS
-        with _before_sending():
-            message = await write()
+            return WITHOUT_IDS
+        message = await write()
         serialized = compose.serialize(message)
         sent = await self._submit(attempt, message, serialized)
         if attempt.draft_id is not None:
             with suppress(ProviderFailure):
-                await self._connection.write(self._remover(attempt.draft_id))
+                await self.delete(attempt.draft_id)
         return sent
 
     async def _submit(
@@ -126,7 +142,7 @@ class Submitter:
                 message, serialized, before, awaits=has_own_copy or to_itself, to_itself=to_itself
             )
             return self._ids(location, message)
-        return _WITHOUT_IDS
+        return WITHOUT_IDS
 
     async def _hand_over(
         self, envelope: Envelope, message: SerializedMessage, mark: Callable[[], Awaitable[None]]
@@ -227,65 +243,52 @@ class Submitter:
         if location is None:
             raise OutcomeUnknown
         delivery.note_resumed()
-        if current_preview() is not None:
-            await write()  # it describes the message
+        await describe(write)
         return mail_records.SentMessage(email_id=self._connection.ids.message_id(location))
 
     # -- holding
 
-    async def _hold_once(self, attempt: SendAttempt, write: Compose) -> mail_records.SentMessage:
-        """
-        Leave what *write* composes as a draft; there is none besides that of an earlier attempt.
+    async def create(self, new: OutgoingMessage, message_id: str) -> _Draft:
+        serialized = compose.serialize(new)
+        await confirm_write(self._connection.id)
 
-        Returns:
-            The ids of the draft; without ids when the person has sent or deleted it.
-
-        Raises:
-            OutcomeUnknown: There may be a draft.
-            TakenOver: Another attempt has begun, and makes the draft.
-            ProviderFailure: There is no draft yet.
-        """
-        if attempt.draft_id == WITHDRAWN:
-            raise OutcomeUnknown
-        if attempt.draft_id not in {None, CREATING}:
-            delivery.note_resumed()
-            draft = str(attempt.draft_id)
-            is_there = await self._exists(draft)
-            return mail_records.SentMessage(email_id=draft if is_there else None, held=True)
-
-        async def find() -> Location | None:
-            return await self._connection.write(
-                lambda session: _find_draft(session, attempt.message_id)
-            )
-
-        location = await find() if attempt.draft_id == CREATING else None
-        with _before_sending():
-            message = await write() if location is None or current_preview() is not None else None
-        if location is not None:
-            delivery.note_resumed()
-        elif message is not None:
-            serialized = compose.serialize(message)
-            await confirm_write(self._connection.id)
-            await attempt.store(CREATING)
-            try:
-                with delivery.time_for_look_ups():
-                    location = await self._append_draft(serialized) or await find()
-            except ProviderFailure as problem:
-                location = await delivery.find_created(attempt, without_frames(problem), find)
-        if location is None:
-            raise OutcomeUnknown
-        await attempt.store(self._connection.ids.message_id(location))
-        held = mail_records.SentMessage() if message is None else self._ids(location, message)
-        return mail_records.SentMessage(
-            email_id=self._connection.ids.message_id(location), thread_id=held.thread_id, held=True
-        )
-
-    async def _append_draft(self, message: SerializedMessage) -> Location | None:
         async def work(session: Session) -> Location | None:
             drafts = await filing.for_role(session, await filing.folders(session), Role.DRAFTS)
-            return await filing.append(session, drafts, message, "(\\Draft \\Seen)")
+            return await filing.append(session, drafts, serialized, "(\\Draft \\Seen)")
 
-        return await self._connection.write(work)
+        location = await self._connection.write(work)
+        draft = await self.find(message_id) if location is None else self._draft(location)
+        if draft is None:
+            raise Broken  # it is there, and is looked up again
+        return draft
+
+    async def complete(self, draft: _Draft, new: OutgoingMessage, message_id: str) -> _Draft:
+        """Name the thread, which only the message itself tells."""
+        del message_id
+        return draft._replace(thread_id=self._ids(None, new).thread_id)
+
+    async def find(self, message_id: str) -> _Draft | None:
+        location = await self._connection.write(lambda session: _find_draft(session, message_id))
+        return location and self._draft(location)
+
+    async def read(self, draft_id: str) -> _Draft:
+        if not await self._exists(draft_id):
+            raise Missing
+        return _Draft(draft_id)
+
+    async def delete(self, draft_id: str) -> None:
+        async def work(session: Session) -> None:
+            location = self._connection.ids.location(draft_id)
+            await filing.open_synchronized(session, location)
+            await filing.expunge(session, location.uid)
+
+        await self._connection.write(work)
+
+    def held_message(self, draft: _Draft) -> mail_records.SentMessage:
+        return mail_records.SentMessage(email_id=draft.id, thread_id=draft.thread_id, held=True)
+
+    def _draft(self, location: Location) -> _Draft:
+        return _Draft(self._connection.ids.message_id(location))
 
     async def _exists(self, draft: str) -> bool:
         """Return whether a draft is still there, by its native id."""
@@ -299,14 +302,6 @@ class Submitter:
             return location.uid in await session.fetch(str(location.uid), "UID FLAGS")
 
         return await self._connection.read(work)
-
-    def _remover(self, draft: str) -> Callable[[Session], Awaitable[None]]:
-        async def work(session: Session) -> None:
-            location = self._connection.ids.location(draft)
-            await filing.open_synchronized(session, location)
-            await filing.expunge(session, location.uid)
-
-        return work
 
     def _ids(self, location: Location | None, message: OutgoingMessage) -> mail_records.SentMessage:
         ids: MessageIds = self._connection.ids

@@ -10,13 +10,17 @@ from functools import partial
 from providers.connectors.provider_a.account_cache import AccountCache
 from providers.connectors.provider_a.batch import MESSAGES
 from providers.connectors.provider_a.gmail import mapping, requested_fields
-from providers.connectors.provider_a.gmail.drafts import MAX_MESSAGE_BYTES, DraftSender
+from providers.connectors.provider_a.gmail.drafts import (
+    MAX_MESSAGE_BYTES,
+    DraftSender,
+    Written,
+    serialize,
+)
 from providers.connectors.provider_a.gmail.reading import MessageReader, decode_message
 from providers.connectors.provider_a.gmail.response_types import Message, RawMessage
 from providers.http.client import Upstream
 from providers.mail import outgoing, quoting, reply_headers
-from providers.mail.compose import OutgoingMessage
-from providers.mail.reply_recipients import People, derive_recipients
+from providers.mail.reply_headers import People, derive_recipients
 from providers.ports.mail import Draft, Forward, Reply
 from providers.records import mail as mail_records
 
@@ -45,10 +49,11 @@ class Sender:
         write = partial(self._forward, message_id, forward)
         return await self._drafts.deliver_once(forward.attempt, write)
 
-    async def _new(self, draft: Draft) -> tuple[OutgoingMessage, None]:
-        return outgoing.new_message(draft, await self._cache.own_address(self._upstream)), None
+    async def _new(self, draft: Draft) -> Written:
+        sender = await self._cache.own_address(self._upstream)
+        return serialize(outgoing.new_message(draft, sender)), None
 
-    async def _reply(self, message_id: str, reply: Reply) -> tuple[OutgoingMessage, str | None]:
+    async def _reply(self, message_id: str, reply: Reply) -> Written:
         original = await self._original(message_id, quote=reply.quote)
         own_address = await self._cache.own_address(self._upstream)
         recipients = await self._recipients(original, reply)
@@ -63,7 +68,7 @@ class Sender:
             recipients=recipients,
             quoted=quoted,
         )
-        return message, original.thread_id
+        return serialize(message), original.thread_id
 
     async def _recipients(self, original: Message, reply: Reply) -> tuple[People, People]:
         """Return the recipients of a reply, To and Cc; see `derive_recipients`."""
@@ -72,7 +77,7 @@ class Sender:
             reply_headers.people(original.payload.headers_by_name()), own_addresses, reply
         )
 
-    async def _forward(self, message_id: str, forward: Forward) -> tuple[OutgoingMessage, None]:
+    async def _forward(self, message_id: str, forward: Forward) -> Written:
         response = await self._upstream.call(
             "GET",
             *MESSAGES,
@@ -87,7 +92,7 @@ class Sender:
             sender=await self._cache.own_address(self._upstream),
             provider=mapping.PROVIDER,
         )
-        return message, None
+        return serialize(message), None
 
     async def _original(self, message_id: str, *, quote: bool) -> Message:
         """Read the original of a reply: its headers, and its body if *quote*."""

@@ -17,7 +17,7 @@ from providers.connectors.provider_b.outlook_mail.response_types import (
 )
 from providers.ids import are_provider_b_ids, is_provider_b_id
 from providers.mail import addresses
-from providers.mail.reply_recipients import OriginalPeople
+from providers.mail.reply_headers import OriginalPeople
 from providers.records import mail as mail_records
 from providers.records.mail import Attachment as AttachmentRecord
 from providers.records.mail import Participant

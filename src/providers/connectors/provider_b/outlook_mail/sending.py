@@ -15,7 +15,7 @@ from providers.connectors.provider_b.outlook_mail.drafts import DraftSender, Jso
 from providers.connectors.provider_b.outlook_mail.response_types import Message, decode_message
 from providers.http.client import Upstream
 from providers.mail import delivery, message_parts, quoting
-from providers.mail.reply_recipients import RECIPIENT_FIELDS, derive_recipients
+from providers.mail.reply_headers import RECIPIENT_FIELDS, derive_recipients
 from providers.ports.mail import Draft, Forward, NoReplyRecipient, Reply, UnsafeMessage
 from providers.records import mail as mail_records
 from providers.records.mail import Email, Participant
@@ -49,9 +49,9 @@ class Sender:
                 "bccRecipients": mapping.recipients(draft.bcc),
                 "internetMessageId": f"<{draft.attempt.message_id}>",
             }
-            return NewDraft(path=("messages",), request=message)
+            return NewDraft(path=("messages",), request=message, files=draft.files)
 
-        return await self._drafts.deliver_once(draft.attempt, write, draft.files)
+        return await self._drafts.deliver_once(draft.attempt, write)
 
     async def reply(self, message_id: str, reply: Reply) -> mail_records.SentMessage:
         """Reply to a message once, by Graph's own reply."""
@@ -73,9 +73,10 @@ class Sender:
                 path=("messages", message_id, action),
                 request={"message": {"body": body}} if body else {},
                 complete=complete,
+                files=reply.files,
             )
 
-        return await self._drafts.deliver_once(reply.attempt, write, reply.files)
+        return await self._drafts.deliver_once(reply.attempt, write)
 
     async def forward(self, message_id: str, forward: Forward) -> mail_records.SentMessage:
         """Forward a message once; Graph keeps its attachments."""
@@ -97,9 +98,10 @@ class Sender:
                 path=("messages", message_id, "createForward"),
                 request={"message": content} if content else {},
                 complete=complete,
+                files=forward.files,
             )
 
-        return await self._drafts.deliver_once(forward.attempt, write, forward.files)
+        return await self._drafts.deliver_once(forward.attempt, write)
 
     # -- content of drafts
 
