@@ -18,8 +18,8 @@ from benchmarks.corpus import AGENDA_ENDS, AGENDA_STARTS, NOON, Corpus
 from gateway.secrets.keyring import Keyring
 from graph import schema
 from graph.context import Context
-from graph.documents.operation import RestOperation
 from graph.documents.operations import Graph
+from graph.documents.rest_operation import RestOperation
 from graph.masking import masks
 from policy.caller import Caller
 from policy.grants import Grant, validate

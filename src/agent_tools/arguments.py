@@ -7,10 +7,10 @@ from typing import Any
 import graphql
 
 from agent_tools.rows import ToolCall
+from graph.documents.operation import Operation
 from policy.vocabulary import not_known
 from rest_compat.body import invalid_body
 from rest_compat.inputs import problems_of
-from rest_compat.ports import Operation
 
 _TYPES = {
     "String": "string",
@@ -73,7 +73,7 @@ def variables(
     *others* are arguments of the tool that fill no variable.
 
     Raises:
-        Problem: 400 `VALIDATION_ERROR`, one detail per argument that is unknown, missing or wrong.
+        Refusal: 400 `VALIDATION_ERROR`, one detail per argument that is unknown, missing or wrong.
     """
     known = (*call.paths, *others)
     unknown = [(name, not_known(known, name=name)) for name in sent if name not in known]
@@ -116,7 +116,7 @@ def require_visible_fields(sent: Mapping[str, Any], shown: Iterable[str]) -> lis
     Return the fields that the caller names, or none.
 
     Raises:
-        Problem: 400, the argument `fields` names one that the token cannot see.
+        Refusal: 400, the argument `fields` names one that the token cannot see.
     """
     fields = sent.get("fields")
     if fields is None:

@@ -7,12 +7,14 @@ from typing import Any
 
 from agent_tools import arguments
 from agent_tools.rows import ToolCall
+from graph.documents.operation import Variable
+from graph.documents.saved_operation import SavedOperation
+from policy.refusals import Refusal
 from rest_compat.ledger import KEY_HEADER
-from rest_compat.ports import Problem, RateBucket, Variable
+from rest_compat.ports import RateBucket
 from rest_compat.preferences import EFFECT_HEADER
 from rest_compat.readers import Body
 from rest_compat.request import RestRequest
-from rest_compat.saved.document import SavedOperation
 from rest_compat.saved.endpoint import SavedResponder
 from rest_compat.table import Endpoint
 
@@ -33,7 +35,7 @@ class CallRequest(RestRequest, frozen=True, kw_only=True):
     sent: Mapping[str, Any]
     others: tuple[str, ...]
     stated: Mapping[str, str]
-    refused: Problem | None = None
+    refused: Refusal | None = None
 
     def header_values(self, name: str) -> list[str]:
         return [self.stated[name]] if name in self.stated else []
@@ -46,7 +48,7 @@ def call_request(  # noqa: PLR0913 - what a call has
     others: Iterable[str],
     key: Any = None,
     effect: str | None = None,
-    refused: Problem | None = None,
+    refused: Refusal | None = None,
 ) -> CallRequest:
     """
     Build the call that *request* makes.

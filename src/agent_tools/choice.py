@@ -21,8 +21,8 @@ from agent_tools.toolbox import (
     root_field,
     usable_call,
 )
+from policy.refusals import Refusal
 from rest_compat.body import invalid_body
-from rest_compat.ports import Problem
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +41,7 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     others: tuple[str, ...]
     saved: str | None = None
-    refused: Problem | None = None
+    refused: Refusal | None = None
 
 
 def choice_of(saved: SavedTool) -> Choice:
@@ -78,7 +78,7 @@ def choose(
     fields: list[str] = []
     try:
         fields = require_visible_fields(sent, chosen.fields if call.brief else ())
-    except Problem as problem:
+    except Refusal as problem:
         refused = refused or problem
     title = "".join(word.capitalize() for word in tool.name.split("_"))
     kind, selection = "mutation" if call.writes else "query", _selection(chosen, fields)
@@ -115,7 +115,7 @@ def _others(tool: Tool, call: ToolCall) -> tuple[str, ...]:
 
 def _chosen_name(
     tool: Tool, usable: Sequence[str], sent: Mapping[str, Any]
-) -> tuple[str, Problem | None]:
+) -> tuple[str, Refusal | None]:
     """Return the name of the document that *sent* chooses, and what is wrong with the choice."""
     names = list(tool.calls)
     if tool.actions:

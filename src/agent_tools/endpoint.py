@@ -18,11 +18,13 @@ from agent_tools.ports import Agents, Token
 from agent_tools.rows import Tool
 from agent_tools.table import TOOLS
 from agent_tools.toolbox import CONFIRM, KEY, UsableTool, saved_definition, toolbox
+from graph.errors import described
+from policy.refusals import Refusal
 from policy.vocabulary import Code, nearest
 from rest_compat.body import parse, read_body
 from rest_compat.endpoint import Responder
 from rest_compat.errors import CHALLENGE
-from rest_compat.ports import Problem, RateBucket
+from rest_compat.ports import RateBucket
 from rest_compat.request import RestRequest
 from rest_compat.responses import RestResponse, send_response
 from rest_compat.table import Endpoint
@@ -85,8 +87,8 @@ class AgentEndpoint:
             token = await self._agents.authenticate(request.scope)
             message = await self._read(request)
             return await self._answer(request, message, token)
-        except Problem as problem:
-            error = _refusal_of_wire(problem)
+        except Refusal as refusal:
+            error = _refusal_of_wire(refusal)
         except wire.WireError as wire_error:
             error = wire_error
         return wire.error_response(error, message).with_headers(*self._headers_of(error))
@@ -105,14 +107,14 @@ class AgentEndpoint:
         Read the body, which is charged also if it is no message.
 
         Raises:
-            Problem: 400, 408 or 413; or 429.
+            Refusal: 400, 408 or 413; or 429.
             WireError: See `wire.read_message`.
         """
         declared = request.header("content-length")
         body = await read_body(request.receive, declared=declared, limit=MAX_BODY)
         try:
             return wire.read_message(request, parse(body))
-        except (Problem, wire.WireError):
+        except (Refusal, wire.WireError):
             await self._charge(request)
             raise
 
@@ -138,11 +140,11 @@ class AgentEndpoint:
         Charge a request that runs no document, and record it.
 
         Raises:
-            Problem: 401 or 429.
+            Refusal: 401 or 429.
         """
-        admitted = await self._base.entry.admit(request.scope, _BUCKET, partial_fail=False)
+        context = await self._base.entry.admit(request.scope, _BUCKET, partial_fail=False)
         if self._base.observer is not None:
-            self._base.observer(admitted, None, RestResponse(status=200), None)
+            self._base.observer(context, None, RestResponse(status=200), None)
 
     async def _answer(
         self, request: RestRequest, message: wire.Message, token: Token
@@ -205,7 +207,7 @@ class AgentEndpoint:
         Call a tool.
 
         Raises:
-            Problem: 401 or 429.
+            Refusal: 401 or 429.
             WireError: The message names no tool, or a state that is not valid.
         """
         name, sent = message.params.get("name"), message.params.get("arguments")
@@ -282,7 +284,7 @@ class AgentEndpoint:
             base = self._base
             responder = CallResponder(
                 endpoint=endpoint_of(operation, chosen.name),
-                graph=base.graph,
+                prepare=base.prepare,
                 entry=base.entry,
                 ledger=base.ledger,
                 reader=base.reader,
@@ -345,11 +347,11 @@ def _declined() -> Answer:
     return refusals.refusal("DECLINED", sentence, "Ask the person what to change.")
 
 
-def _refusal_of_wire(problem: Problem) -> wire.WireError:
+def _refusal_of_wire(refusal: Refusal) -> wire.WireError:
     """Return the protocol error of a request that was refused before it named a tool."""
-    status, code = int(problem.extensions["httpStatus"]), str(problem.extensions["code"])
-    data: dict[str, Any] = {"code": code}
-    if "retryAfter" in problem.extensions:
-        data["retryAfter"] = problem.extensions["retryAfter"]
+    error = described(refusal, surface=None, request_id="")
+    status = error["extensions"]["httpStatus"]
+    known = ("code", "retryAfter")
+    data = {name: error["extensions"][name] for name in known if name in error["extensions"]}
     number = wire.PARSE_ERROR if status == 400 else wire.REFUSED
-    return wire.WireError(number, problem.message, status=status, data=data)
+    return wire.WireError(number, error["message"], status=status, data=data)

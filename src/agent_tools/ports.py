@@ -11,7 +11,8 @@ import msgspec
 from graphql import GraphQLField, GraphQLSchema
 from starlette.types import Scope
 
-from rest_compat.saved.document import SavedDocument, SavedOperation
+from graph.documents.saved_operation import SavedOperation
+from rest_compat.saved.document import SavedDocument
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,7 +85,7 @@ class Agents(Protocol):
         Return the token of a request; nothing is charged for a valid one.
 
         Raises:
-            Problem: 401 or 429, described.
+            Refusal: 401 or 429, described.
         """
 
     def is_masked(self, field: GraphQLField) -> bool:

@@ -19,18 +19,16 @@ from gateway.ratelimit.buckets import AGENTS_PATH
 from gateway.secrets.keyring import Keyring
 from gateway.sign_in.metadata import challenge
 from gateway.version import API_VERSION
-from graph import errors
 from graph.context import Context
 from graph.documents.operations import Graph
 from graph.documents.saved_operation import SavedOperation
 from graph.request_execution import respond
 from graph.shape import masked_by, shape_of
 from policy.caller import Caller
-from policy.refusals import InvalidInput, Refusal
+from policy.refusals import InvalidInput
 from policy.vocabulary import AgentTools, Surface
 from providers.bounded_map import BoundedMap
 from rest_compat.endpoint import Responder
-from rest_compat.ports import Problem
 from rest_compat.readers import READERS
 from rest_compat.table import ENDPOINTS, Endpoint
 
@@ -49,7 +47,7 @@ def application(
     entry, graph = services.entry, prepared.graph()
     base = Responder(
         endpoint=ENDPOINTS[0],
-        graph=prepared.TableDocuments(),
+        prepare=prepared.of_table,
         entry=entry,
         ledger=services.idempotency,
         reader=READERS["json"],
@@ -120,12 +118,7 @@ class AgentServices:
         )
 
     async def authenticate(self, scope: Scope) -> AgentToken:
-        try:
-            caller = await self._entry.authenticate(scope, MANAGEMENT_COST)
-        except Refusal as refusal:
-            request_id = self._entry.request_id(scope)
-            extensions = errors.extensions(refusal, surface=None, request_id=request_id)
-            raise Problem(refusal.message, extensions) from refusal
+        caller = await self._entry.authenticate(scope, MANAGEMENT_COST)
         request_state(scope).caller = caller
         token = self._tokens.get(caller.token_id)
         if token is None or token.caller is not caller:

@@ -146,7 +146,7 @@ def assemble(
 def _table(services: Services) -> RestRouter:
     return rest_app(
         services.rows,
-        graph=prepared.TableDocuments(),
+        prepare=prepared.of_table,
         entry=services.entry,
         ledger=services.idempotency,
         descriptions=api_descriptions.descriptions(services.documents),

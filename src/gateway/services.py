@@ -185,7 +185,7 @@ class Services:
             self.entry,
             self.rows,
             graph=prepared.graph(),
-            documents=prepared.TableDocuments(),
+            prepare=prepared.of_table,
             saved=self.documents,
             ledger=self.idempotency,
             strict=self.settings.strict_parameters,

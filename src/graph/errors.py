@@ -168,7 +168,7 @@ def extensions(
 
     Anything that is neither a `Refusal` nor a `ProviderFailure` is INTERNAL_ERROR.
     """
-    code = _code(problem)
+    code = code_of(problem)
     described: dict[str, Any] = {
         "code": code.value,
         "httpStatus": status(code, surface),
@@ -201,6 +201,22 @@ def extensions(
     if retry_after is not None:
         described["retryAfter"] = retry_after
     return described
+
+
+def described(
+    problem: BaseException, *, surface: Surface | None, request_id: str
+) -> dict[str, Any]:
+    """
+    Describe *problem*, which stopped a whole request, as a GraphQL error.
+
+    A refusal becomes a value: it forgets its frames.
+    """
+    if isinstance(problem, Refusal):
+        failures.without_frames(problem)
+    return {
+        "message": message(problem),
+        "extensions": extensions(problem, surface=surface, request_id=request_id),
+    }
 
 
 def message(problem: BaseException) -> str:
@@ -270,7 +286,7 @@ def describe_request(error: GraphQLError, code: Code, *, request_id: str) -> dic
 
 def denial(problem: BaseException, *, surface: Surface | None) -> Denial:
     """Return *problem* as a denial; anything but a refusal is of the layer UPSTREAM."""
-    code = _code(problem)
+    code = code_of(problem)
     layer, rule_id = Layer.UPSTREAM, None
     if isinstance(problem, Refusal):
         layer, rule_id = problem.layer, problem.rule_id
@@ -292,7 +308,8 @@ def _is_about_input(error: GraphQLError) -> bool:
     return error.nodes is not None and isinstance(error.nodes[0], ValueNode)
 
 
-def _code(problem: BaseException) -> Code:
+def code_of(problem: BaseException) -> Code:
+    """Return the code of *problem*; a bug is `INTERNAL_ERROR`."""
     if isinstance(problem, Refusal):
         return problem.code
     for kind in type(problem).__mro__:

@@ -48,6 +48,8 @@ class HttpResponse(msgspec.Struct, frozen=True):
         headers: Headers other than `Content-Type`.
         error_status: The `httpStatus` of the first error whose path is a root field. None when
             every root field ran, even where parts of a result are missing.
+        errors: The errors that it reports.
+        causes: The exceptions behind *errors*, in the same order; None of an invalid document.
     """
 
     status: int
@@ -55,6 +57,8 @@ class HttpResponse(msgspec.Struct, frozen=True):
     content_type: str = JSON_TYPE
     headers: Mapping[str, str] = msgspec.field(default_factory=dict)
     error_status: int | None = None
+    errors: Sequence[Mapping[str, Any]] = ()
+    causes: Sequence[BaseException | None] = ()
 
 
 Value = TypeVar("Value")
@@ -180,10 +184,12 @@ async def _run(
     operation: Operation, variables: Mapping[str, Any], context: Context, content_type: str
 ) -> HttpResponse:
     result = await operation.execute(variables, context)
+    content: dict[str, Any]
     if result.data is None and result.errors and "path" not in result.errors[0]:
         status = result.errors[0]["extensions"]["httpStatus"]
-        return _response(status, {"errors": list(result.errors)}, content_type)
-    content: dict[str, Any] = {"data": result.data}
+        content = {"errors": list(result.errors)}
+        return replace(_response(status, content, content_type), causes=result.causes)
+    content = {"data": result.data}
     if result.errors:
         content["errors"] = list(result.errors)
     extensions: dict[str, Any] = {}
@@ -200,7 +206,11 @@ async def _run(
     root_statuses = (
         error["extensions"]["httpStatus"] for error in result.errors if len(error["path"]) == 1
     )
-    return replace(_response(200, content, content_type), error_status=next(root_statuses, None))
+    return replace(
+        _response(200, content, content_type),
+        error_status=next(root_statuses, None),
+        causes=result.causes,
+    )
 
 
 async def _read(body: bytes | Refusal, saved: SavedTexts | None) -> GraphQLRequest | Refusal:
@@ -265,8 +275,6 @@ async def _limited(
     try:
         context.check_document(names)
     except Refusal as refusal:
-        if context.request_log.causes is not None:
-            context.request_log.causes[WHOLE_REQUEST] = refusal
         return without_frames(refusal)
     return prepared
 
@@ -289,16 +297,15 @@ def _error_response(
     if isinstance(problem, GraphQLError):
         error = errors.describe_request(problem, Code.GRAPHQL_PARSE_FAILED, request_id=request_id)
     else:
-        error = {
-            "message": errors.message(problem),
-            "extensions": errors.extensions(problem, surface=None, request_id=request_id),
-        }
+        error = errors.described(problem, surface=None, request_id=request_id)
     headers = {}
     if isinstance(problem, Unauthenticated):
         headers["WWW-Authenticate"] = 'Bearer error="invalid_token"'
     if isinstance(problem, TooManyRequests):
         headers["Retry-After"] = str(problem.retry_after)
-    return _response(error["extensions"]["httpStatus"], {"errors": [error]}, content_type, headers)
+    status = error["extensions"]["httpStatus"]
+    reply = _response(status, {"errors": [error]}, content_type, headers)
+    return replace(reply, causes=(problem if isinstance(problem, Refusal) else None,))
 
 
 def _denial(problem: GraphQLError | Refusal) -> Denial:
@@ -317,4 +324,5 @@ def _response(
     content_type: str,
     headers: Mapping[str, str] | None = None,
 ) -> HttpResponse:
-    return HttpResponse(status, msgspec.json.encode(content), content_type, headers or {})
+    body, reported = msgspec.json.encode(content), content.get("errors", ())
+    return HttpResponse(status, body, content_type, headers or {}, errors=reported)

@@ -72,13 +72,11 @@ class RequestLog(msgspec.Struct):
     Attributes:
         denials: The first denial of each key of `fields`, or of `WHOLE_REQUEST`.
         noted: The denial that a setting which only logs would have made.
-        causes: The exceptions behind the denials, under the same keys; None collects none.
     """
 
     fields: tuple[OperationField, ...] = ()
     variables: Mapping[str, Any] = msgspec.field(default_factory=dict)
     denials: dict[str, Denial] = msgspec.field(default_factory=dict)
-    causes: dict[str, BaseException] | None = None
     noted: Denial | None = None
 
     def __repr__(self) -> str:

@@ -13,8 +13,9 @@ from urllib.parse import quote
 
 import graphql
 
+from graph.documents.operation import Operation, Variable
+from policy.refusals import Refusal
 from policy.vocabulary import Code, Surface, not_known
-from rest_compat.ports import Operation, Problem, Variable
 from rest_compat.request import RestRequest, invalid_parameter
 from rest_compat.table import Endpoint
 
@@ -45,7 +46,7 @@ def bind(  # noqa: PLR0913 - the places that a value may come from
     *defaults* are the texts of parameters that the request need not have.
 
     Raises:
-        Problem: 400, naming the parameter. With *strict*, also for an unknown parameter.
+        Refusal: 400, naming the parameter. With *strict*, also for an unknown parameter.
     """
     texts: Mapping[str, str] = path
     if defaults or endpoint.headers or request.scope["query_string"]:
@@ -113,7 +114,7 @@ def ignored_parameters(
     """
     try:
         query = request.query
-    except Problem:
+    except Refusal:
         return None
     known = query_names(endpoint, operation, path)
     unknown = [name for name in query if endpoint.aliases.get(name, name) not in known]
@@ -126,7 +127,7 @@ def parse_value(text: str, variable: Variable) -> Any:
     Parse *text* as the variable's type.
 
     Raises:
-        Problem: 400 `INVALID_PARAMETER`.
+        Refusal: 400 `INVALID_PARAMETER`.
     """
     type_ = variable.type
     if isinstance(type_, graphql.GraphQLNonNull):

@@ -15,9 +15,9 @@ from typing import Any
 import orjson
 from starlette.types import Message, Receive
 
+from policy.refusals import Refusal
 from policy.vocabulary import Code, sentence_about
 from rest_compat.errors import WHOLE_BODY, problem
-from rest_compat.ports import Problem
 
 MAX_BODY = 4 * 1024 * 1024  # bytes of any JSON body; docs/spec/limits.md#sizes
 MAX_VALUES = 20_000  # in one body; docs/spec/limits.md#sizes
@@ -54,7 +54,7 @@ class PacedBody:
         Receive the next message.
 
         Raises:
-            Problem: 408: the body did not arrive in time. Later calls raise it at once.
+            Refusal: 408: the body did not arrive in time. Later calls raise it at once.
         """
         if self._ended:
             return await self._receive()
@@ -66,7 +66,7 @@ class PacedBody:
         except TimeoutError:
             self._waited = math.inf
             raise problem(
-                Code.REQUEST_TIMEOUT, "The request body did not arrive in time.", status=408
+                Code.REQUEST_TIMEOUT, "The request body did not arrive in time."
             ) from None
         self._waited += loop.time() - began
         self._size += len(message.get("body", b""))
@@ -86,7 +86,7 @@ async def read_body(receive: Receive, *, declared: str | None, limit: int = MAX_
     Read the whole body; *declared* is the `Content-Length`, if any.
 
     Raises:
-        Problem: 413 as soon as more than *limit* bytes are declared or counted; as *receive*.
+        Refusal: 413 as soon as more than *limit* bytes are declared or counted; as *receive*.
         ClientGone: The client hung up.
     """
     if declared is not None and declared.isdecimal() and int(declared[:20]) > limit:
@@ -106,7 +106,7 @@ async def receive_chunks(receive: Receive) -> AsyncIterator[bytes]:
     Yield the body as it arrives; no chunk is empty.
 
     Raises:
-        Problem: As *receive*.
+        Refusal: As *receive*.
         ClientGone: The client hung up.
     """
     more = True
@@ -119,10 +119,8 @@ async def receive_chunks(receive: Receive) -> AsyncIterator[bytes]:
             yield chunk
 
 
-def _too_large(limit: int) -> Problem:
-    return problem(
-        Code.PAYLOAD_TOO_LARGE, f"The request body is larger than {limit} bytes.", status=413
-    )
+def _too_large(limit: int) -> Refusal:
+    return problem(Code.PAYLOAD_TOO_LARGE, f"The request body is larger than {limit} bytes.")
 
 
 def parse(body: bytes, *, max_values: int = MAX_VALUES) -> Any:
@@ -130,7 +128,7 @@ def parse(body: bytes, *, max_values: int = MAX_VALUES) -> Any:
     Parse a JSON body; an empty one is an empty object.
 
     Raises:
-        Problem: 400 `VALIDATION_ERROR`, with the reason.
+        Refusal: 400 `VALIDATION_ERROR`, with the reason.
     """
     if not body.strip():
         return {}
@@ -158,7 +156,7 @@ def _outside_texts(body: bytes, most_texts: int) -> bytes:
     return b"".join(body.split(b'"', most_texts)[::2])
 
 
-def invalid_body(details: Sequence[tuple[str, str]]) -> Problem:
+def invalid_body(details: Sequence[tuple[str, str]]) -> Refusal:
     """
     Build the 400 for a bad body, with one detail per field and the first one in the message.
 
@@ -170,7 +168,6 @@ def invalid_body(details: Sequence[tuple[str, str]]) -> Problem:
     return problem(
         Code.VALIDATION_ERROR,
         sentence_about(subject, reason),
-        status=400,
         details=[(field, f"It {reason}.") for field, reason in details],
     )
 
@@ -180,7 +177,7 @@ def _count_members(value: Any) -> int:
     Count the members of all objects in a parsed value.
 
     Raises:
-        Problem: 400: it is nested too deep.
+        Refusal: 400: it is nested too deep.
     """
     members = 0
     level = [value]

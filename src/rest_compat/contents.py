@@ -14,11 +14,11 @@ from urllib.parse import quote
 
 from starlette.types import Receive, Send
 
+from policy.refusals import Refusal
 from policy.vocabulary import Code
-from rest_compat.errors import problem
-from rest_compat.ports import Content, Problem
+from rest_compat.errors import RangeNotSatisfiable, problem
 from rest_compat.request import RestRequest
-from rest_compat.responses import RestResponse, Stream
+from rest_compat.responses import Content, RestResponse, Stream
 
 BINARY = "application/octet-stream"
 MAX_NAME = 200  # characters of a file name in a header
@@ -38,7 +38,7 @@ async def respond(
     Open a file and build the response that streams it; for HEAD it is closed again.
 
     Raises:
-        Problem: 416, the range is not within the file; or as *opening*.
+        Refusal: 416, the range is not within the file; or as *opening*.
     """
     async with AsyncExitStack() as stack:
         content = await stack.enter_async_context(opening)
@@ -73,7 +73,7 @@ async def send_stream(response: RestResponse, stream: Stream, receive: Receive, 
     headers = [(name.lower().encode(), value.encode("latin-1")) for name, value in response.headers]
     gone = asyncio.create_task(_disconnected(receive))
     try:
-        with suppress(Problem):  # the status is sent already
+        with suppress(Refusal):  # the status is sent already
             async with stream.opened:
                 await send(
                     {"type": "http.response.start", "status": response.status, "headers": headers}
@@ -99,7 +99,7 @@ async def _slice(
     Yield *length* bytes from *start* on; None: to the end.
 
     Raises:
-        Problem: 502, the file is shorter than its size says.
+        Refusal: 502, the file is shorter than its size says.
     """
     position, left = 0, length
     if left == 0:
@@ -115,9 +115,7 @@ async def _slice(
         if left == 0:
             return
     if left:
-        raise problem(
-            Code.PROVIDER_ERROR, "The provider sent fewer bytes than announced.", status=502
-        )
+        raise problem(Code.PROVIDER_ERROR, "The provider sent fewer bytes than announced.")
 
 
 def _range(request: RestRequest, size: int | None, etag: str) -> tuple[int | None, int | None]:
@@ -128,7 +126,7 @@ def _range(request: RestRequest, size: int | None, etag: str) -> tuple[int | Non
     version of the file (`If-Range`) or of a file of unknown size.
 
     Raises:
-        Problem: 416: the range begins after the end of the file.
+        Refusal: 416: the range begins after the end of the file.
     """
     match = _RANGE.fullmatch((request.header("range") or "").replace(" ", ""))
     if match is None or size is None or request.method == "HEAD":
@@ -146,10 +144,7 @@ def _range(request: RestRequest, size: int | None, etag: str) -> tuple[int | Non
     else:
         return None, None
     if start >= size or start >= end:
-        refusal = problem(
-            Code.RANGE_NOT_SATISFIABLE, f"The file has no such range (size: {size}).", status=416
-        )
-        raise Problem(refusal.message, {**refusal.extensions, "size": size})
+        raise RangeNotSatisfiable(size)
     return start, end
 
 

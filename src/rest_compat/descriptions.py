@@ -1,15 +1,20 @@
 """Calls that describe what the token in use can do; no GraphQL document answers them."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING
 
 import msgspec
 from starlette.types import Scope
 
+from policy.refusals import Refusal
 from rest_compat import errors
-from rest_compat.ports import AdmittedRequest, CallObserver, Problem, RequestEntry
+from rest_compat.ports import CallObserver, RequestEntry
 from rest_compat.request import RestRequest
 from rest_compat.responses import RestResponse
 from rest_compat.table import Endpoint, access
+
+if TYPE_CHECKING:
+    from graph.context import Context
 
 
 class Description(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,7 +28,7 @@ class Description(msgspec.Struct, frozen=True, kw_only=True):
 
     path: str
     content_type: str
-    render: Callable[[AdmittedRequest], Awaitable[bytes]]
+    render: "Callable[[Context], Awaitable[bytes]]"
 
 
 class DescriptionResponder:
@@ -40,22 +45,20 @@ class DescriptionResponder:
     async def respond(self, request: RestRequest, _path: Mapping[str, str]) -> RestResponse:
         """Answer *request*; refusals are responses too."""
         try:
-            admitted = await self._entry.admit(
+            context = await self._entry.admit(
                 request.scope, self.endpoint.bucket, partial_fail=False
             )
-        except Problem as problem:
-            return self.refuse(problem, request.scope)
+        except Refusal as refusal:
+            return self.refuse(refusal, request.scope)
         response = RestResponse(
             status=200,
-            body=await self._description.render(admitted),
+            body=await self._description.render(context),
             content_type=self._description.content_type,
         )
         if self._observer is not None:
-            self._observer(admitted, None, response, None)
+            self._observer(context, None, response, None)
         return response
 
-    def refuse(self, problem: Problem, scope: Scope) -> RestResponse:
+    def refuse(self, refusal: BaseException, scope: Scope) -> RestResponse:
         """Build the error response of this call."""
-        return errors.error_response(
-            problem, request_id=self._entry.request_id(scope), surface=None
-        )
+        return errors.refuse(refusal, request_id=self._entry.request_id(scope))

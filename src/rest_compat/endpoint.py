@@ -6,16 +6,21 @@ parameters and body, then the graph (docs/spec/requests.md#order-of-checks). A P
 `Idempotency-Key` runs once.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
 from starlette.types import Scope
 
+from graph.documents.operation import OperationResult, Variable
+from graph.documents.rest_operation import RestOperation
+from graph.errors import described
+from policy.refusals import Refusal
+from policy.vocabulary import Surface
 from rest_compat import contents, errors, ports
 from rest_compat.binding import INPUT, bind, ignored_parameters
 from rest_compat.documents import OMITTED_WHEN_EMPTY, document, root_members
@@ -35,6 +40,9 @@ from rest_compat.table import Endpoint
 from rest_compat.translation import to_graphql
 from rest_compat.translation.to_graphql import EXPLORER
 
+if TYPE_CHECKING:
+    from graph.context import Context
+
 _json = msgspec.json.Encoder()
 _NO_VARIABLES: Mapping[str, Any] = MappingProxyType({})
 
@@ -45,7 +53,7 @@ class Responder:
     Handler of one row of the table.
 
     Attributes:
-        graph: Prepares the document of the row.
+        prepare: Parses, validates and plans the document of the row.
         reader: Reads the request body.
         observer: Called when an admitted call is over.
         strict: Whether unknown query parameters are refused, whatever token and caller ask for.
@@ -53,7 +61,7 @@ class Responder:
     """
 
     endpoint: Endpoint
-    graph: ports.Graph
+    prepare: Callable[[str], RestOperation]
     entry: ports.RequestEntry
     ledger: Ledger
     reader: BodyReader
@@ -62,9 +70,9 @@ class Responder:
     explorer: str = EXPLORER
 
     @cached_property
-    def operation(self) -> ports.Operation:
+    def operation(self) -> RestOperation:
         """The operation of the row's document; the first request of the row prepares it."""
-        return self.graph.prepare(self.text)
+        return self.prepare(self.text)
 
     @property
     def text(self) -> str:
@@ -77,7 +85,7 @@ class Responder:
         return None
 
     @cached_property
-    def body(self) -> ports.Variable | None:
+    def body(self) -> Variable | None:
         """The variable that the request body fills; None when the row takes no body."""
         return next((item for item in self.operation.variables if item.name == INPUT), None)
 
@@ -93,57 +101,70 @@ class Responder:
         if preferences.dry_run and (self._only_reads or preferences.graphql):
             preferences = replace(preferences, dry_run=False)
         try:
-            admitted = await self.entry.admit(
+            context = await self.entry.admit(
                 request.scope,
                 self.endpoint.bucket,
                 partial_fail=preferences.partial_fail,
                 document=self.saved_name,
             )
-        except ports.Problem as problem:
-            return self.refuse(problem, request.scope).with_headers(*preferences.applied)
+        except Refusal as refusal:
+            return self.refuse(refusal, request.scope).with_headers(*preferences.applied)
         response: RestResponse | None = None
         failure: BaseException | None = None
         try:
-            if preferences.graphql:
-                await self._check_gates(request, path, admitted)
-                strict = self._is_strict(preferences, admitted)
-                response = await self._translate(request, path, strict=strict)
-            elif self._only_reads:
-                self.entry.check_gates(self.operation, admitted, _NO_VARIABLES)
-                strict = self._is_strict(preferences, admitted)
-                variables = self.variables(request, path, None, strict=strict)
-                outcome = await self.operation.run(variables, admitted.context)
-                if self.endpoint.streams and not outcome.errors:
-                    response = await contents.respond(request, self.entry.open_content(admitted))
-                else:
-                    response = self._success(outcome, admitted)
-            else:
-                # Before the gates, so that the decision log marks a refused dry run as one.
-                self.entry.preview(admitted, dry_run=preferences.dry_run, expected=None)
-                await self._check_gates(request, path, admitted)
-                expected = read_expected_effect(request.header_values(EFFECT_HEADER))
-                self.entry.preview(admitted, dry_run=preferences.dry_run, expected=expected)
-                response = await self._run_idempotently(
-                    request, path, admitted, preferences, expected
-                )
-        except ports.Problem as problem:
-            response, failure = self.refuse(problem, request.scope), problem
+            response = await self._answer(request, path, context, preferences)
+        except Refusal as refusal:
+            response = self.refuse(refusal, request.scope, self.operation.surface)
         except BaseException as bug:
             failure = bug
             raise
         finally:
             if self.observer is not None:
-                ran = failure is not None or not preferences.graphql
-                self.observer(admitted, self.operation if ran else None, response, failure)
+                ran = response is None or response.errors or not preferences.graphql
+                self.observer(context, self.operation if ran else None, response, failure)
             failure = None  # its traceback holds this frame, and so the body
         if stated or request.scope["query_string"]:
-            strict = self._is_strict(preferences, admitted)
+            strict = self._is_strict(preferences, context)
             return self._noted(response, request, path, preferences, strict=strict)
         return response
 
-    def _is_strict(self, preferences: Preferences, admitted: ports.AdmittedRequest) -> bool:
+    async def _answer(
+        self,
+        request: RestRequest,
+        path: Mapping[str, str],
+        context: "Context",
+        preferences: Preferences,
+    ) -> RestResponse:
+        """
+        Check the gates, then bind, run and shape the call.
+
+        Raises:
+            Refusal: It is refused before its operation runs.
+        """
+        if preferences.graphql:
+            await self._check_gates(request, path, context)
+            strict = self._is_strict(preferences, context)
+            return await self._translate(request, path, strict=strict)
+        if self._only_reads:
+            self.operation.check_gates(context, _NO_VARIABLES)
+            strict = self._is_strict(preferences, context)
+            variables = self.variables(request, path, None, strict=strict)
+            outcome = await self.operation.run(variables, context)
+            if self.endpoint.streams and not outcome.errors:
+                return await contents.respond(request, self.entry.open_content(context))
+            return self._shape(outcome, context)
+        # Before the gates, so that the decision log marks a refused dry run as one.
+        context.ask_for_effect(dry_run=preferences.dry_run, expected=None)
+        await self._check_gates(request, path, context)
+        expected = read_expected_effect(request.header_values(EFFECT_HEADER))
+        context.ask_for_effect(dry_run=preferences.dry_run, expected=expected)
+        return await self._run_idempotently(request, path, context, preferences)
+
+    def _is_strict(self, preferences: Preferences, context: "Context") -> bool:
         """Return whether unknown query parameters are refused."""
-        asked = preferences.strict or (admitted.strict and not preferences.lenient)
+        asked = preferences.strict or (
+            context.caller.grant.strict_parameters and not preferences.lenient
+        )
         return self.strict or asked
 
     def _noted(
@@ -168,26 +189,26 @@ class Responder:
         return ignored_parameters(self.endpoint, self.operation, request, path)
 
     async def _check_gates(
-        self, request: RestRequest, path: Mapping[str, str], admitted: ports.AdmittedRequest
+        self, request: RestRequest, path: Mapping[str, str], context: "Context"
     ) -> None:
         """
         Run the gates that need no parameters.
 
         Raises:
-            Problem: A gate refuses. When the body decides which of several operations the call
+            Refusal: A gate refuses. When the body decides which of several operations the call
                 needs, and the body can be read, the refusal names that operation.
         """
         try:
-            self.entry.check_gates(self.operation, admitted, {})
-        except ports.Problem as refusal:
+            self.operation.check_gates(context, _NO_VARIABLES)
+        except Refusal as refusal:
             if not self.operation.refusal_depends_on_input:
                 raise
             try:
                 body = None if self.body is None else await self.reader.receive(request, self.body)
                 variables = self.variables(request, path, body, strict=False)
-            except ports.Problem:
+            except Refusal:
                 raise refusal from None
-            self.entry.check_gates(self.operation, admitted, variables)
+            self.operation.check_gates(context, variables)
             raise
 
     async def _translate(
@@ -205,9 +226,8 @@ class Responder:
         self,
         request: RestRequest,
         path: Mapping[str, str],
-        admitted: ports.AdmittedRequest,
+        context: "Context",
         preferences: Preferences,
-        expected: str | None,
     ) -> RestResponse:
         """Run the call through the ledger when it has a key, directly otherwise."""
         key = None
@@ -216,10 +236,10 @@ class Responder:
         body = None
         if self.body is not None:
             body = await self.reader.receive(request, self.body)
-        strict = self._is_strict(preferences, admitted)
-        if key is None or self.entry.notes(admitted).stops_before_write:
+        strict = self._is_strict(preferences, context)
+        if key is None or context.stops_before_write:
             variables = self.variables(request, path, body, strict=strict)
-            return await self._run(variables, admitted, body)
+            return await self._run(variables, context, body)
         bound = self._bind(request, path, body)
 
         async def run() -> RestResponse:
@@ -227,22 +247,22 @@ class Responder:
                 is_refused = strict and self._ignored(request, path) is not None
                 if bound is None or is_refused:
                     self.variables(request, path, body, strict=strict)  # says why
-                return await self._run(bound or {}, admitted, body)
-            except ports.Problem as problem:
-                return self.refuse(problem, request.scope)
+                return await self._run(bound or {}, context, body)
+            except Refusal as refusal:
+                return self.refuse(refusal, request.scope, self.operation.surface)
 
         root = self.operation.root_call(bound) if bound is not None else None
         intent = self.intent(
             request,
             path,
             body,
-            token_id=admitted.token_id,
+            token_id=context.caller.token_id,
             key=key,
             arguments=root[1] if root is not None else None,
-            expected=expected,
+            expected=context.expected_effect,
         )
         return await run_once(
-            intent, run, body=body, admitted=admitted, entry=self.entry, ledger=self.ledger
+            intent, run, body=body, context=context, entry=self.entry, ledger=self.ledger
         )
 
     def _bind(
@@ -251,7 +271,7 @@ class Responder:
         """Return the variables, whatever unknown parameters there are; None: they do not fit."""
         try:
             return self.variables(request, path, body, strict=False)
-        except ports.Problem:
+        except Refusal:
             return None
 
     def intent(
@@ -261,13 +281,13 @@ class Responder:
         return make_intent(self.endpoint, request, path, body, **more)
 
     async def _run(
-        self, variables: Mapping[str, Any], admitted: ports.AdmittedRequest, body: Body | None
+        self, variables: Mapping[str, Any], context: "Context", body: Body | None
     ) -> RestResponse:
         """Run the operation, shape its result."""
-        outcome = await self.operation.run(variables, admitted.context)
+        outcome = await self.operation.run(variables, context)
         if body is not None and body.read_error is not None:
             raise body.read_error
-        return self._success(outcome, admitted)
+        return self._shape(outcome, context)
 
     def variables(
         self, request: RestRequest, path: Mapping[str, str], body: Body | None, *, strict: bool
@@ -276,7 +296,7 @@ class Responder:
         Return the variables of the operation; *strict* refuses unknown query parameters.
 
         Raises:
-            Problem: 400, what was sent does not fit them.
+            Refusal: 400, what was sent does not fit them.
         """
         defaults = body.parameters if body is not None else {}
         variables = bind(
@@ -286,32 +306,24 @@ class Responder:
             variables[INPUT] = body.value()
         return variables
 
-    def _success(
-        self, outcome: ports.OperationResult, admitted: ports.AdmittedRequest
-    ) -> RestResponse:
-        """
-        Return the response to an operation that ran.
-
-        Raises:
-            Problem: It has an error.
-        """
+    def _shape(self, outcome: OperationResult, context: "Context") -> RestResponse:
+        """Return the response to an operation that ran."""
         if outcome.errors:
-            raise errors.problem_from_graphql(outcome.errors[0])
-        notes = self.entry.notes(admitted)
+            return self._error(errors.of_operation(outcome.errors[0]), outcome.causes[0])
         (result,) = (outcome.data or {}).values()  # of the only root field
         for member in OMITTED_WHEN_EMPTY:  # planned documents leave them out themselves
             if isinstance(result, dict) and not result.get(member, True):
                 del result[member]
-        status = 202 if notes.held else self.endpoint.status
-        if not self._only_reads and notes.effect is not None:
-            return self._dry_success(result, notes.effect, status)
+        status = 202 if context.held else self.endpoint.status
+        if not self._only_reads and context.effect is not None:
+            return self._dry_success(result, context.effect, status)
         if status == 204:
             return RestResponse(status=204)
         headers: tuple[tuple[str, str], ...] = ()
-        if notes.applied_limit is not None:
-            headers = (("X-Applied-Limit", str(notes.applied_limit)),)
-        if notes.etag is not None:
-            headers = (*headers, ("ETag", notes.etag))
+        if context.applied_limit is not None:
+            headers = (("X-Applied-Limit", str(context.applied_limit)),)
+        if context.etag is not None:
+            headers = (*headers, ("ETag", context.etag))
         return RestResponse(status=status, body=_json.encode(result), headers=headers)
 
     def _dry_success(self, result: Any, effect: Mapping[str, Any], status: int) -> RestResponse:
@@ -322,11 +334,21 @@ class Responder:
         head, tail = _json.encode(result), _json.encode(members)
         return RestResponse(status=status, body=b"%b,%b" % (head[:-1], tail[1:]))
 
-    def refuse(self, problem: ports.Problem, scope: Scope) -> RestResponse:
-        """Build the error response of this endpoint, also for requests that never reached it."""
+    def refuse(
+        self, refusal: BaseException, scope: Scope, surface: Surface | None = None
+    ) -> RestResponse:
+        """
+        Build the error response of this endpoint, also for requests that never reached it.
+
+        *surface* is that of the operation, which decides the status.
+        """
+        request_id = self.entry.request_id(scope)
+        return self._error(described(refusal, surface=surface, request_id=request_id), refusal)
+
+    def _error(self, error: Mapping[str, Any], cause: BaseException) -> RestResponse:
         return errors.error_response(
-            problem,
-            request_id=self.entry.request_id(scope),
+            error,
+            cause,
             surface=self.endpoint.surface,
             result=self.endpoint.result,
             members=root_members(self.endpoint.document) if self.endpoint.result else (),

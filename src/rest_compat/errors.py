@@ -13,14 +13,12 @@ import msgspec
 import orjson
 from msgspec.structs import replace
 
+from graph.errors import described
+from policy.refusals import Detail, InvalidInput, Refusal
 from policy.vocabulary import Code, Surface
-from rest_compat.ports import Problem
 from rest_compat.responses import RestResponse
 
 WHOLE_BODY = "$"  # the `field` of a detail about the whole body
-MAX_DETAILS = 20  # of one error; docs/spec/errors.md#error-body
-MAX_FIELD = 100  # characters of the `field` of a detail, which may quote the caller
-MAX_MESSAGE = 300  # characters
 CHALLENGE = 'Bearer error="invalid_token"'
 
 
@@ -93,82 +91,86 @@ RESULT_OBJECTS: Mapping[str, ResultObject] = MappingProxyType(
 _NULL_CODES = frozenset({Code.UNAUTHENTICATED, Code.RATE_LIMITED})
 
 
-def problem(
-    code: Code, message: str, *, status: int, details: Iterable[tuple[str, str]] = ()
-) -> Problem:
+class RangeNotSatisfiable(InvalidInput):
+    """The requested range begins after the end of a file of *size* bytes."""
+
+    code = Code.RANGE_NOT_SATISFIABLE
+
+    def __init__(self, size: int) -> None:
+        super().__init__(f"The file has no such range (size: {size}).")
+        self.size = size
+
+
+def problem(code: Code, message: str, *, details: Iterable[tuple[str, str]] = ()) -> Refusal:
     """Build a refusal of the REST layer itself; *details* are (field, message)."""
-    extensions: dict[str, Any] = {"code": code, "httpStatus": status}
-    described = [{"field": field, "message": text} for field, text in details]
-    if described:
-        extensions["details"] = described
-    return Problem(message, extensions)
+    return InvalidInput(
+        message, code=code, details=(Detail(field, text) for field, text in details)
+    )
 
 
-def problem_from_graphql(error: Mapping[str, Any]) -> Problem:
-    """
-    Convert a GraphQL error dict; one without extensions is a bug of the gateway.
-
-    Details name their fields as REST does: `input.to` is the member `to` of the body.
-    """
-    extensions = error.get("extensions") or {"code": Code.INTERNAL_ERROR, "httpStatus": 500}
-    if "details" in extensions:
-        details = [
-            {**detail, "field": _rest_field(str(detail["field"]))}
-            for detail in extensions["details"]
-        ]
-        extensions = {**extensions, "details": details}
-    return Problem(str(error["message"]), extensions)
+def of_operation(error: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an error of an operation whose details name their fields as REST does."""
+    extensions = error["extensions"]
+    if "details" not in extensions:
+        return error
+    details = [
+        {**detail, "field": _rest_field(detail["field"])} for detail in extensions["details"]
+    ]
+    return {**error, "extensions": {**extensions, "details": details}}
 
 
 def _rest_field(path: str) -> str:
     return WHOLE_BODY if path == "input" else path.removeprefix("input.")
 
 
+def refuse(
+    refusal: BaseException, *, request_id: str, surface: Surface | None = None
+) -> RestResponse:
+    """Build the response to a request without a row, in the error shape of *surface*."""
+    error = described(refusal, surface=None, request_id=request_id)
+    return error_response(error, refusal, surface=surface)
+
+
 def error_response(  # noqa: PLR0913 - what a row knows of its errors
-    problem: Problem,
+    error: Mapping[str, Any],
+    cause: BaseException,
     *,
-    request_id: str,
     surface: Surface | None,
     result: str | None = None,
     members: Iterable[str] = (),
     codes: Mapping[str, str] = MappingProxyType({}),
 ) -> RestResponse:
     """
-    Build the response for *problem* in the error shape of *surface*.
+    Build the response for *cause*, which *error* describes as GraphQL does, in *surface*'s shape.
 
     Members come in the order `error`, `message`, `requestId`, the optional ones, then those of the
     result object *result*: all *members*, null where the error says nothing of them. *codes* are
-    the codes that the endpoint spells differently. Long texts, which quote the caller, are cut.
+    the codes that the endpoint spells differently.
     """
-    extensions = problem.extensions
-    message = _cut(problem.message, MAX_MESSAGE)
-    code = Code(extensions["code"])
-    status = int(extensions["httpStatus"])
-    error = _error(code, status, codes, surface)
-    body: dict[str, Any] = {"error": error, "message": message, "requestId": request_id}
+    message, extensions = error["message"], error["extensions"]
+    code, status = Code(extensions["code"]), int(extensions["httpStatus"])
+    shown = _error(code, status, codes, surface)
+    body: dict[str, Any] = {
+        "error": shown,
+        "message": message,
+        "requestId": extensions["requestId"],
+    }
     result_members = {member: extensions.get(member) for member in members}
     if result is not None:
         shape = RESULT_OBJECTS[result]
-        result_members |= shape.members(code=code, error=error, message=message)
+        result_members |= shape.members(code=code, error=shown, message=message)
     for member in _OPTIONAL:
         if extensions.get(member) and member not in result_members:
             body[member] = extensions[member]
-    if "details" in body:
-        body["details"] = [
-            {
-                "field": _cut(str(detail["field"]), MAX_FIELD),
-                "message": _cut(str(detail["message"]), MAX_MESSAGE),
-            }
-            for detail in body["details"][:MAX_DETAILS]
-        ]
     body |= result_members
     return RestResponse(
-        status=status, body=orjson.dumps(body), headers=_headers(status, extensions)
+        status=status,
+        body=orjson.dumps(body),
+        headers=_headers(status, extensions, cause),
+        errors=(error,),
+        causes=(cause,),
+        error=shown,
     )
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 _OPTIONAL = (
@@ -196,15 +198,17 @@ def _error(
     return codes.get(code, code.value)
 
 
-def _headers(status: int, extensions: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def _headers(
+    status: int, extensions: Mapping[str, Any], cause: BaseException
+) -> tuple[tuple[str, str], ...]:
     """Return the headers that an error of this status carries."""
     headers = []
     if status == 401:
         headers.append(("WWW-Authenticate", CHALLENGE))
     if status == 429:
         headers.append(("Retry-After", str(extensions.get("retryAfter", 1))))
-    if "size" in extensions:
-        headers.append(("Content-Range", f"bytes */{extensions['size']}"))
+    if isinstance(cause, RangeNotSatisfiable):
+        headers.append(("Content-Range", f"bytes */{cause.size}"))
     if extensions.get("requiredOperations"):
         headers.append(("X-Required-Operation", ", ".join(extensions["requiredOperations"])))
     return tuple(headers)

@@ -9,9 +9,10 @@ from urllib.parse import unquote
 
 from starlette.types import Message, Scope
 
+from policy.refusals import Refusal
 from policy.vocabulary import not_known
 from rest_compat import errors
-from rest_compat.ports import CallObserver, Problem, RequestEntry
+from rest_compat.ports import CallObserver, RequestEntry
 from rest_compat.request import RestRequest, invalid_parameter, path_segments
 from rest_compat.responses import RestResponse
 from rest_compat.table import Endpoint, access
@@ -41,32 +42,30 @@ class GraphqlOfResponder:
         """Answer *request*; the named call authenticates and charges it."""
         try:
             named = _named_call(request)
-        except Problem as problem:
+        except Refusal as problem:
             return await self._reject(request, problem)
         return await self._answer(named)
 
-    async def _reject(self, request: RestRequest, problem: Problem) -> RestResponse:
+    async def _reject(self, request: RestRequest, problem: Refusal) -> RestResponse:
         """Refuse a call that names none, to callers with a valid token."""
         try:
-            admitted = await self._entry.admit(
+            context = await self._entry.admit(
                 request.scope, self.endpoint.bucket, partial_fail=False
             )
-        except Problem as refusal:
+        except Refusal as refusal:
             return self.refuse(refusal, request.scope)
         try:
-            self._entry.check_document(admitted, ())
-        except Problem as refusal:
+            context.check_document(())
+        except Refusal as refusal:
             problem = refusal
         response = self.refuse(problem, request.scope)
         if self._observer is not None:
-            self._observer(admitted, None, response, problem)
+            self._observer(context, None, response, None)
         return response
 
-    def refuse(self, problem: Problem, scope: Scope) -> RestResponse:
+    def refuse(self, refusal: BaseException, scope: Scope) -> RestResponse:
         """Build the error response of this call."""
-        return errors.error_response(
-            problem, request_id=self._entry.request_id(scope), surface=None
-        )
+        return errors.refuse(refusal, request_id=self._entry.request_id(scope))
 
 
 def _named_call(request: RestRequest) -> RestRequest:
@@ -74,7 +73,7 @@ def _named_call(request: RestRequest) -> RestRequest:
     Return the call that the parameters `method`, `path` and `body` name.
 
     Raises:
-        Problem: 400, they name no call below /api/access.
+        Refusal: 400, they name no call below /api/access.
     """
     for name, values in request.query.items():
         if name not in {"method", "path", "body"}:

@@ -10,20 +10,25 @@ import hashlib
 import json
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from msgspec import structs
 
+from graph import kept_results
+from policy.refusals import Refusal
 from policy.vocabulary import Code
 from rest_compat.binding import INPUT
 from rest_compat.errors import problem
 from rest_compat.ledger import Attempt, Completed, InProgress, Intent, KeyReused, Ledger
-from rest_compat.ports import AdmittedRequest, Problem, RequestEntry
+from rest_compat.ports import RequestEntry
 from rest_compat.readers import Body
 from rest_compat.request import RestRequest
 from rest_compat.responses import RestResponse
 from rest_compat.table import Endpoint
+
+if TYPE_CHECKING:
+    from graph.context import Context
 
 REPLAYED_HEADER = ("Idempotent-Replayed", "true")
 
@@ -35,7 +40,7 @@ def read_key(values: Sequence[str]) -> str | None:
     Read the key from the header's values, or None when no key was sent.
 
     Raises:
-        Problem: 400 `INVALID_PARAMETER`: two keys, or not 1 to 255 visible ASCII characters.
+        Refusal: 400 `INVALID_PARAMETER`: two keys, or not 1 to 255 visible ASCII characters.
     """
     if not values:
         return None
@@ -44,7 +49,6 @@ def read_key(values: Sequence[str]) -> str | None:
         raise problem(
             Code.INVALID_PARAMETER,
             f"Idempotency-Key {reason}.",
-            status=400,
             details=[("Idempotency-Key", f"It {reason}.")],
         )
     return values[0]
@@ -131,7 +135,7 @@ async def run_once(  # noqa: PLR0913 - what a run has
     run: Callable[[], Awaitable[RestResponse]],
     *,
     body: Body | None,
-    admitted: AdmittedRequest,
+    context: "Context",
     entry: RequestEntry,
     ledger: Ledger,
 ) -> RestResponse:
@@ -142,29 +146,26 @@ async def run_once(  # noqa: PLR0913 - what a run has
     runs again with the kept result of the earlier run, and changes nothing.
 
     Raises:
-        Problem: 409: the key belongs to another request, or the intent is still running.
+        Refusal: 409: the key belongs to another request, or the intent is still running.
     """
-    notes = entry.notes(admitted)
-    view = hashlib.sha256(intent.view + notes.visibility).digest()
+    view = hashlib.sha256(intent.view + context.visibility).digest()
     attempt = await ledger.begin(intent)
     if isinstance(attempt, Completed):
         stored = attempt.response
         await _require_same_upload(stored, body)
         if stored.view != view and stored.kept_result:
-            entry.repeat(admitted, stored.kept_result)
+            context.repeated = kept_results.decode(stored.kept_result)
             stored = await run()
         return stored.with_headers(REPLAYED_HEADER)
     if isinstance(attempt, InProgress):
         raise problem(
-            Code.IDEMPOTENCY_IN_PROGRESS,
-            "A request with this Idempotency-Key is still running.",
-            status=409,
+            Code.IDEMPOTENCY_IN_PROGRESS, "A request with this Idempotency-Key is still running."
         )
     if isinstance(attempt, KeyReused):
         raise _key_reused()
     try:
-        with entry.attempt(admitted, attempt, ledger):
-            response = structs.replace(await run(), view=view, kept_result=notes.kept_result)
+        with entry.attempt(context, attempt, ledger):
+            response = structs.replace(await run(), view=view, kept_result=context.kept_result)
         if body is not None:
             response = structs.replace(response, upload_digest=body.digest)
         await _close(attempt, response, ledger)
@@ -182,7 +183,7 @@ async def _require_same_upload(stored: RestResponse, body: Body | None) -> None:
     When the key was looked up, only the body's length and type were known.
 
     Raises:
-        Problem: 409: the digests differ; or as `Body.drain`.
+        Refusal: 409: the digests differ; or as `Body.drain`.
     """
     if not stored.upload_digest or body is None:
         return
@@ -191,11 +192,9 @@ async def _require_same_upload(stored: RestResponse, body: Body | None) -> None:
         raise _key_reused()
 
 
-def _key_reused() -> Problem:
+def _key_reused() -> Refusal:
     return problem(
-        Code.IDEMPOTENCY_KEY_REUSED,
-        "This Idempotency-Key was used with another request.",
-        status=409,
+        Code.IDEMPOTENCY_KEY_REUSED, "This Idempotency-Key was used with another request."
     )
 
 

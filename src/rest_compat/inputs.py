@@ -12,9 +12,10 @@ from typing import Any
 import graphql
 import msgspec
 
+from graph.errors import MAX_DETAILS
 from policy.vocabulary import not_known
 from rest_compat.body import invalid_body
-from rest_compat.errors import MAX_DETAILS, WHOLE_BODY
+from rest_compat.errors import WHOLE_BODY
 
 MAX_ITEMS = 500  # of any list of an input; docs/spec/requests.md#json-bodies
 
@@ -24,7 +25,7 @@ def coerce_input(value: Any, kind: graphql.GraphQLInputType) -> Any:
     Return *value* without members that are null, to be the variable `$input`.
 
     Raises:
-        Problem: 400 `VALIDATION_ERROR` with a detail per wrong or unknown member, at every level.
+        Refusal: 400 `VALIDATION_ERROR` with a detail per wrong or unknown member, at every level.
             The walk ends at the last detail that is shown.
     """
     check = _Check()
@@ -39,7 +40,7 @@ def problems_of(value: Any, kind: graphql.GraphQLInputType, path: str) -> list[t
     Return what of *value* at *path* does not fit *kind*: each path, and what is wrong with it.
 
     Raises:
-        Problem: 400 `VALIDATION_ERROR` at the last detail that is shown.
+        Refusal: 400 `VALIDATION_ERROR` at the last detail that is shown.
     """
     check = _Check()
     check.value(value, kind, path)

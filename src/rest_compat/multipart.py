@@ -11,9 +11,9 @@ from collections.abc import AsyncIterator
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
+from policy.refusals import Refusal
 from policy.vocabulary import Code
 from rest_compat.errors import WHOLE_BODY, problem
-from rest_compat.ports import Problem
 
 FORM = "multipart/form-data"
 MAX_ENVELOPE = 8 * 1024  # bytes around the file; docs/spec/limits.md#sizes
@@ -47,7 +47,7 @@ class FormFile:
         Prepare to parse *body*; *content_type* is the header of the request.
 
         Raises:
-            Problem: 400: there is no boundary, or an invalid one.
+            Refusal: 400: there is no boundary, or an invalid one.
         """
         self.name = ""
         self.mime_type: str | None = None
@@ -79,7 +79,7 @@ class FormFile:
         Read up to the first bytes of the file; sets `name` and `mime_type`.
 
         Raises:
-            Problem: 400: no file part begins there; or as *body*.
+            Refusal: 400: no file part begins there; or as *body*.
         """
         while not self._has_headers:
             chunk = await anext(self._body, None)
@@ -92,7 +92,7 @@ class FormFile:
         Yield the bytes of the file.
 
         Raises:
-            Problem: 400: the envelope is malformed, incomplete or has another part; or as *body*.
+            Refusal: 400: the envelope is malformed, incomplete or has another part; or as *body*.
         """
         while True:
             if self._pieces:
@@ -187,10 +187,10 @@ def _read_boundary(content_type: str) -> bytes:
     return boundary
 
 
-def _unterminated() -> Problem:
+def _unterminated() -> Refusal:
     return invalid_form("The form ends before its last boundary.")
 
 
-def invalid_form(reason: str) -> Problem:
+def invalid_form(reason: str) -> Refusal:
     """Build the 400 for an envelope that is not accepted; *reason* is a sentence."""
-    return problem(Code.VALIDATION_ERROR, reason, status=400, details=[(WHOLE_BODY, reason)])
+    return problem(Code.VALIDATION_ERROR, reason, details=[(WHOLE_BODY, reason)])

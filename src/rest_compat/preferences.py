@@ -93,16 +93,13 @@ def read_expected_effect(values: Sequence[str]) -> str | None:
     Read the digest from the values of `If-Effect`; None when the header was not sent.
 
     Raises:
-        Problem: 400 `INVALID_PARAMETER`: two values, or not 1 to 255 visible ASCII characters.
+        Refusal: 400 `INVALID_PARAMETER`: two values, or not 1 to 255 visible ASCII characters.
     """
     if not values:
         return None
     if len(values) > 1 or not _DIGEST.fullmatch(values[0].strip()):
         reason = "must be one digest, as a dry run returned it"
         raise problem(
-            Code.INVALID_PARAMETER,
-            f"If-Effect {reason}.",
-            status=400,
-            details=[("If-Effect", f"It {reason}.")],
+            Code.INVALID_PARAMETER, f"If-Effect {reason}.", details=[("If-Effect", f"It {reason}.")]
         )
     return values[0].strip().strip('"')

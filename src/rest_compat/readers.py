@@ -11,9 +11,9 @@ from typing import Any, Protocol
 
 import msgspec
 
+from graph.documents.operation import Variable
 from rest_compat.body import MAX_BODY, parse, read_body
 from rest_compat.inputs import coerce_input
-from rest_compat.ports import Variable
 from rest_compat.request import RestRequest
 from rest_compat.uploads import UploadReader
 
@@ -44,7 +44,7 @@ class Body(Protocol):
         Read the rest.
 
         Raises:
-            Problem: 408, 413.
+            Refusal: 408, 413.
             ClientGone: The client hung up.
         """
 
@@ -53,7 +53,7 @@ class Body(Protocol):
         Return the value of the variable that the body fills.
 
         Raises:
-            Problem: 400: the body is wrong, or has unknown members.
+            Refusal: 400: the body is wrong, or has unknown members.
         """
 
 
@@ -65,7 +65,7 @@ class BodyReader(Protocol):
         Receive the body that fills *variable*.
 
         Raises:
-            Problem: 408, 413.
+            Refusal: 408, 413.
             ClientGone: The client hung up.
         """
 

@@ -75,7 +75,7 @@ class RestRequest(msgspec.Struct, frozen=True, dict=True):
         Every value of the query by its name; empty values count as absent.
 
         Raises:
-            Problem: 400: the query is not UTF-8, has a NUL, or too many parameters.
+            Refusal: 400: the query is not UTF-8, has a NUL, or too many parameters.
         """
         parameters: dict[str, tuple[str, ...]] = {}
         if not self.scope["query_string"]:
@@ -90,7 +90,6 @@ class RestRequest(msgspec.Struct, frozen=True, dict=True):
             raise problem(
                 Code.INVALID_PARAMETER,
                 f"The query is not percent-encoded UTF-8 of at most {MAX_PARAMETERS} parameters.",
-                status=400,
             ) from None
         for name, value in pairs:
             if "\0" in value:
@@ -105,6 +104,4 @@ MAX_PARAMETERS = 100
 
 def invalid_parameter(name: str, reason: str, *, code: Code = Code.INVALID_PARAMETER) -> Exception:
     """Build the 400 for a bad parameter, which `details` names; *reason* ends the sentence."""
-    return problem(
-        code, sentence_about(name, reason), status=400, details=[(name, f"It {reason}.")]
-    )
+    return problem(code, sentence_about(name, reason), details=[(name, f"It {reason}.")])

@@ -1,7 +1,8 @@
 """Response of the REST layer, sent as one ASGI message pair unless it is a stream."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
+from typing import Any
 
 import msgspec
 from starlette.types import Send
@@ -9,12 +10,29 @@ from starlette.types import Send
 JSON = "application/json"
 
 
+class Content(msgspec.Struct, frozen=True):
+    """
+    An opened file.
+
+    Attributes:
+        name: As its owner wrote it.
+        mime_type: As its owner declared it.
+        size: Bytes; None when it is known at the end only.
+        chunks: The bytes, to be read once.
+    """
+
+    name: str
+    mime_type: str | None
+    size: int | None
+    chunks: AsyncIterator[bytes]
+
+
 class Stream(msgspec.Struct, frozen=True):
     """
     A body that is passed on as it arrives.
 
     Attributes:
-        chunks: To be read once, inside *opened*. Raises `Problem`.
+        chunks: To be read once, inside *opened*. Raises `Refusal`.
         opened: To be left by the task that opened it, also after an error.
     """
 
@@ -34,6 +52,9 @@ class RestResponse(msgspec.Struct, frozen=True, kw_only=True):
             that is not known; never sent.
         view: The intent's view of the run that made the response; never sent.
         stream: The body instead of *body*; `contents.send_stream` sends it.
+        errors: What refused or failed, as GraphQL describes it; none of a replay; never sent.
+        causes: The exceptions behind *errors*, in the same order; never sent.
+        error: The code that the error body of REST shows; None where it shows none.
         framed: Whether *headers* have type and length of the body already.
         content_type: Of *body*.
     """
@@ -46,6 +67,9 @@ class RestResponse(msgspec.Struct, frozen=True, kw_only=True):
     kept_result: bytes = b""
     view: bytes = b""
     stream: Stream | None = None
+    errors: tuple[Mapping[str, Any], ...] = ()
+    causes: tuple[BaseException, ...] = ()
+    error: str | None = None
     framed: bool = False
     content_type: str = JSON
 

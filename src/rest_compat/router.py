@@ -6,13 +6,15 @@ empty segment is an empty id (which the graph refuses), and a trailing slash is 
 (docs/spec/requests.md#paths-and-ids). Rows match in order.
 """
 
-from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.types import Receive, Scope, Send
 
-from policy.vocabulary import Code
+from graph.documents.rest_operation import RestOperation
+from policy.refusals import NotFound, Refusal
+from policy.vocabulary import Code, Layer
 from rest_compat import errors
 from rest_compat.body import ClientGone
 from rest_compat.contents import send_stream
@@ -20,7 +22,7 @@ from rest_compat.descriptions import Description, DescriptionResponder
 from rest_compat.endpoint import Responder
 from rest_compat.graphql_of import GraphqlOfResponder
 from rest_compat.ledger import Ledger
-from rest_compat.ports import AdmittedRequest, CallObserver, Graph, Problem, RequestEntry
+from rest_compat.ports import CallObserver, RequestEntry
 from rest_compat.readers import READERS, BodyReader
 from rest_compat.request import RestRequest, path_segments
 from rest_compat.responses import RestResponse, send_response
@@ -29,11 +31,14 @@ from rest_compat.table import Endpoint
 from rest_compat.translation.to_graphql import EXPLORER
 from rest_compat.unknown_paths import describe_unknown
 
+if TYPE_CHECKING:
+    from graph.context import Context
+
 
 def rest_app(  # noqa: PLR0913 - each is a part of the process
     endpoints: Iterable[Endpoint],
     *,
-    graph: Graph,
+    prepare: Callable[[str], RestOperation],
     entry: RequestEntry,
     ledger: Ledger,
     readers: Mapping[str, BodyReader] = READERS,
@@ -52,7 +57,7 @@ def rest_app(  # noqa: PLR0913 - each is a part of the process
     otherwise. *base_url* is the gateway's own address, for links. *saved* are the saved documents,
     and *saved_rows* the calls that write, by their root field.
 
-    The document of a row is prepared for its first request.
+    *prepare* plans the document of a row, for its first request.
 
     Raises:
         KeyError: A row names a reader that does not exist.
@@ -60,7 +65,7 @@ def rest_app(  # noqa: PLR0913 - each is a part of the process
     rows = [
         Responder(
             endpoint=endpoint,
-            graph=graph,
+            prepare=prepare,
             entry=entry,
             ledger=ledger,
             reader=readers[endpoint.body],
@@ -142,19 +147,20 @@ class Router:
         ]
         if not candidates:
             message = describe_unknown(segments, self._patterns())
-            return await self._reject(request, Code.NOT_FOUND, message, 404)
+            return await self._reject(request, NotFound(message, layer=Layer.INPUT))
         allow = ("Allow", ", ".join(allowed_methods(row.endpoint.method for row in candidates)))
         if request.method == "OPTIONS":
             return RestResponse(status=204, headers=(allow,))
         message = f"This path does not allow {request.method}."
-        response = await self._reject(request, Code.METHOD_NOT_ALLOWED, message, 405)
+        refusal = errors.problem(Code.METHOD_NOT_ALLOWED, message)
+        response = await self._reject(request, refusal)
         return response.with_headers(allow) if response.status == 405 else response
 
     def _patterns(self) -> Iterator[tuple[str, ...]]:
         """Iterate over the paths of the rows, in the order of the table."""
         return (pattern for rows in self._rows.values() for pattern, _ in rows)
 
-    def refuse(self, scope: Scope, problem: Problem) -> RestResponse:
+    def refuse(self, scope: Scope, problem: BaseException) -> RestResponse:
         """Build the error response in the shape of the row, or of the surface of the path."""
         segments = path_segments(scope)
         matched = self._match_row(scope["method"], segments)
@@ -174,32 +180,27 @@ class Router:
                     return row, path
         return None
 
-    async def _reject(
-        self, request: RestRequest, code: Code, message: str, status: int
-    ) -> RestResponse:
+    async def _reject(self, request: RestRequest, problem: Refusal) -> RestResponse:
         """Answer what no row answers; under a surface's prefix only for admitted requests."""
         endpoint = self._endpoint_below_prefix(request.segments)
-        admitted: AdmittedRequest | None = None
+        context: Context | None = None
         try:
             if endpoint is not None:
-                admitted = await self._entry.admit(
+                context = await self._entry.admit(
                     request.scope, endpoint.bucket, partial_fail=False
                 )
-            raise errors.problem(code, message, status=status)
-        except Problem as problem:
-            response = self._error_response(problem, request.scope, endpoint)
-            if admitted is not None and self._observer is not None:
-                self._observer(admitted, None, response, problem)
-            return response
+        except Refusal as refusal:
+            problem = refusal
+        response = self._error_response(problem, request.scope, endpoint)
+        if context is not None and self._observer is not None:
+            self._observer(context, None, response, None)
+        return response
 
     def _error_response(
-        self, problem: Problem, scope: Scope, endpoint: Endpoint | None
+        self, problem: BaseException, scope: Scope, endpoint: Endpoint | None
     ) -> RestResponse:
-        return errors.error_response(
-            problem,
-            request_id=self._entry.request_id(scope),
-            surface=endpoint.surface if endpoint is not None else None,
-        )
+        surface = endpoint.surface if endpoint is not None else None
+        return errors.refuse(problem, request_id=self._entry.request_id(scope), surface=surface)
 
     def _endpoint_below_prefix(self, segments: tuple[str, ...]) -> Endpoint | None:
         """Return any endpoint of the surface whose prefix *segments* start with."""

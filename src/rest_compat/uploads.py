@@ -8,12 +8,13 @@ import hashlib
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
+from graph.documents.operation import Variable
+from policy.refusals import Refusal
 from policy.vocabulary import Code
 from rest_compat.body import ClientGone, receive_chunks
 from rest_compat.errors import problem
 from rest_compat.ledger import KEY_HEADER
 from rest_compat.multipart import FORM, MAX_ENVELOPE, FormFile, invalid_form
-from rest_compat.ports import Problem, Variable
 from rest_compat.request import RestRequest
 
 MAX_UPLOAD = 104_857_600  # bytes, inclusive; docs/spec/limits.md#sizes
@@ -70,7 +71,7 @@ class StreamedBody:
         Yield the bytes as they arrive.
 
         Raises:
-            Problem: 413, too many bytes; 408, none in time; 400, the form is not one file.
+            Refusal: 413, too many bytes; 408, none in time; 400, the form is not one file.
             ClientGone: The client hung up.
         """
         if self.read_error is not None:
@@ -84,7 +85,7 @@ class StreamedBody:
                 if self._digest is not None:
                     self._digest.update(chunk)
                 yield chunk
-        except (Problem, ClientGone) as failure:
+        except (Refusal, ClientGone) as failure:
             self.read_error = failure
             raise
         self._ended = True
@@ -100,7 +101,7 @@ class UploadReader:
         Of a form, what precedes the file is read.
 
         Raises:
-            Problem: 413, it is too large; 400, it is an envelope but not of one file.
+            Refusal: 413, it is too large; 400, it is an envelope but not of one file.
         """
         del variable
         content_types = request.header_values("content-type")
@@ -132,8 +133,6 @@ class UploadReader:
         )
 
 
-def too_large() -> Problem:
+def too_large() -> Refusal:
     """Describe an upload that is too large: 413."""
-    return problem(
-        Code.PAYLOAD_TOO_LARGE, f"A file may have at most {MAX_UPLOAD} bytes.", status=413
-    )
+    return problem(Code.PAYLOAD_TOO_LARGE, f"A file may have at most {MAX_UPLOAD} bytes.")

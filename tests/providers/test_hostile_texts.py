@@ -19,10 +19,9 @@ from providers.mail import addresses, compose, dates, original_message, paramete
 from providers.ports.collab import InvalidFilter, InvalidSearch
 from providers.timestamps import parse_utc
 from rest_compat import body as rest_body
-from rest_compat.errors import Problem
 
 BASE = BaseUrl.parse("https://up.test/v1")
-REFUSALS = (Refusal, ProviderFailure, InvalidFilter, InvalidSearch, Problem, ValueError)
+REFUSALS = (Refusal, ProviderFailure, InvalidFilter, InvalidSearch, ValueError)
 
 
 def raw_message(head, tail=""):

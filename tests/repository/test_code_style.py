@@ -24,11 +24,11 @@ MAX_MODULES = 22  # in one folder, its `__init__` included
 # raised only in a commit that says what the lines are for.
 BUDGETS = {
     "agent_tools": 2_300,
-    "gateway": 32_200,
-    "graph": 17_200,
+    "gateway": 32_000,
+    "graph": 17_100,
     "policy": 4_800,
     "providers": 42_650,
-    "rest_compat": 6_135,
+    "rest_compat": 6_000,
 }
 
 # Each exception says why.

@@ -7,10 +7,11 @@ from graphql import GraphQLInputType, GraphQLNonNull, OperationDefinitionNode, p
 from graphql import value_from_ast as value_of
 
 from graph import schema
+from graph.errors import extensions
+from policy.refusals import Refusal
 from rest_compat import request
 from rest_compat.binding import bind, ignored_parameters
 from rest_compat.documents import document
-from rest_compat.ports import Problem
 from rest_compat.request import RestRequest
 from rest_compat.table import ENDPOINTS, Endpoint
 
@@ -72,9 +73,11 @@ def read(query: str, *, strict: bool = False) -> dict[str, object]:
 
 
 def refused(query: str, *, strict: bool = False) -> dict[str, object]:
-    with pytest.raises(Problem) as problem:
+    with pytest.raises(Refusal) as problem:
         read(query, strict=strict)
-    return {"message": problem.value.message, **problem.value.extensions}
+    described = extensions(problem.value, surface=None, request_id="r")
+    del described["requestId"]
+    return {"message": problem.value.message, **described}
 
 
 @pytest.mark.parametrize(
@@ -185,10 +188,10 @@ def test_a_required_parameter_that_is_missing_is_named():
     free_busy = document_of(
         "query X($from: DateTime!) { result: emails(after: $from) { hasMore } }"
     )
-    with pytest.raises(Problem) as problem:
+    with pytest.raises(Refusal) as problem:
         bind(endpoint, free_busy, call(), {}, strict=False)
 
-    assert problem.value.extensions["code"] == "MISSING_PARAMETER"
+    assert problem.value.code == "MISSING_PARAMETER"
     assert problem.value.message == "from is required."
 
 
@@ -240,7 +243,7 @@ def test_an_alias_beside_its_parameter_is_a_repetition():
         aliases={"cursor": "pageToken"},
     )
     prepared = document_of("query X($pageToken: String) { result: emails { hasMore } }")
-    with pytest.raises(Problem) as problem:
+    with pytest.raises(Refusal) as problem:
         bind(endpoint, prepared, call("cursor=c&pageToken=p"), {}, strict=False)
 
     assert problem.value.message == "pageToken is given more than once."

@@ -4,11 +4,12 @@ import pytest
 from suites import slow_after
 
 from graph import schema
+from graph.errors import extensions
+from policy.refusals import Refusal
 from rest_compat import body as bodies
 from rest_compat.body import MAX_BODY, MAX_VALUES, ClientGone, parse, read_body
-from rest_compat.errors import error_response
+from rest_compat.errors import refuse
 from rest_compat.inputs import coerce_input
-from rest_compat.ports import Problem
 from rest_compat.table import ENDPOINTS
 
 
@@ -55,13 +56,14 @@ def arriving(*chunks: bytes):
     ],
 )
 def test_a_body_is_refused(body, why):
-    with pytest.raises(Problem) as problem:
+    with pytest.raises(Refusal) as problem:
         parse(body)
 
     assert problem.value.message == f"The request body {why}."
-    assert problem.value.extensions == {
+    assert extensions(problem.value, surface=None, request_id="r") == {
         "code": "VALIDATION_ERROR",
         "httpStatus": 400,
+        "requestId": "r",
         "details": [{"field": "$", "message": f"It {why}."}],
     }
 
@@ -104,11 +106,11 @@ MANY = MAX_VALUES * 5
 )
 def test_a_body_of_too_many_values_is_refused_before_one_is_made(body, monkeypatch):
     monkeypatch.setattr(bodies.orjson, "loads", lambda _: pytest.fail("it was parsed"))
-    with pytest.raises(Problem) as problem:
+    with pytest.raises(Refusal) as problem:
         parse(body)
 
     assert problem.value.message == "The request body has more than 20000 values."
-    assert problem.value.extensions["details"] == [
+    assert extensions(problem.value, surface=None, request_id="r")["details"] == [
         {"field": "$", "message": "It has more than 20000 values."}
     ]
 
@@ -136,22 +138,22 @@ def test_what_stands_in_a_text_is_no_value(text):
 
 def test_a_body_may_have_exactly_as_many_values():
     assert len(parse(b"[" + b"0," * (MAX_VALUES - 2) + b"0]")) == MAX_VALUES - 1
-    with pytest.raises(Problem):
+    with pytest.raises(Refusal):
         parse(b"[" + b"0," * (MAX_VALUES - 1) + b"0]")
 
 
 def test_members_are_counted_whatever_their_names_hold():
     assert parse(rb'{":": {"\":\\": 1, "a": ":"}}') == {":": {'":\\': 1, "a": ":"}}
-    with pytest.raises(Problem):
+    with pytest.raises(Refusal):
         parse(rb'{"a": {"\u0062": 1, "b": 2}}')  # the same name, written in two ways
 
 
 @pytest.mark.parametrize("items", [[{}], [None], ["x"], [{"email": 1}], [{"email": "a@b"}]])
 def test_a_long_list_is_refused_before_an_item_is_looked_at(items):
-    with pytest.raises(Problem) as problem:
+    with pytest.raises(Refusal) as problem:
         coerce_input({"to": items * 501, "cc": [1]}, kind("SendEmailInput"))
 
-    assert problem.value.extensions["details"] == [
+    assert extensions(problem.value, surface=None, request_id="r")["details"] == [
         {"field": "to", "message": "It may have at most 500 entries."},
         {"field": "subject", "message": "It is required."},
         {"field": "body", "message": "It is required."},
@@ -171,11 +173,11 @@ def test_a_long_list_is_refused_before_an_item_is_looked_at(items):
     ],
 )
 def test_a_refusal_has_20_details_and_16_kilobytes_at_most(body):
-    with pytest.raises(Problem) as problem:
+    with pytest.raises(Refusal) as problem:
         coerce_input(body, kind("SendEmailInput"))
-    response = error_response(problem.value, request_id="r" * 128, surface=None)
+    response = refuse(problem.value, request_id="r" * 128)
 
-    assert 1 <= len(problem.value.extensions["details"]) <= 20
+    assert 1 <= len(extensions(problem.value, surface=None, request_id="r")["details"]) <= 20
     assert len(response.body) <= 16 * 1024
 
 
@@ -196,16 +198,16 @@ async def test_a_body_of_exactly_the_limit_passes():
 @pytest.mark.parametrize("declared", [None, "5"], ids=["chunked", "with a length that lies"])
 async def test_a_body_over_the_limit_is_refused_while_it_is_counted(declared):
     receive, rest = arriving(b"x" * MAX_BODY, b"x", b"never read")
-    with pytest.raises(Problem) as problem:
+    with pytest.raises(Refusal) as problem:
         await read_body(receive, declared=declared)
 
-    assert problem.value.extensions == {"code": "PAYLOAD_TOO_LARGE", "httpStatus": 413}
+    assert problem.value.code == "PAYLOAD_TOO_LARGE"
     assert len(rest) == 1
 
 
 async def test_a_body_announced_over_the_limit_is_not_read_at_all():
     receive, rest = arriving(b"never read")
-    with pytest.raises(Problem):
+    with pytest.raises(Refusal):
         await read_body(receive, declared=str(MAX_BODY + 1))
 
     assert len(rest) == 1
@@ -278,11 +280,11 @@ async def test_a_client_that_hangs_up_is_not_answered():
     ],
 )
 def test_a_member_is_refused_by_its_rest_name(body, details):
-    with pytest.raises(Problem) as problem:
+    with pytest.raises(Refusal) as problem:
         coerce_input(body, kind("SendEmailInput"))
 
-    assert problem.value.extensions["code"] == "VALIDATION_ERROR"
-    assert problem.value.extensions["details"] == [
+    assert problem.value.code == "VALIDATION_ERROR"
+    assert extensions(problem.value, surface=None, request_id="r")["details"] == [
         {"field": field, "message": f"It {why}."} for field, why in details.items()
     ]
 
@@ -299,10 +301,10 @@ def test_members_that_are_null_are_left_out():
 
 def test_unknown_members_are_refused_at_every_level_and_the_known_ones_named():
     body = {"to": [{"email": "a@b", "phone": "1"}], "subject": "", "body": "", "colour": "red"}
-    with pytest.raises(Problem) as problem:
+    with pytest.raises(Refusal) as problem:
         coerce_input(body, kind("SendEmailInput"))
 
-    assert problem.value.extensions["details"] == [
+    assert extensions(problem.value, surface=None, request_id="r")["details"] == [
         {
             "field": "colour",
             "message": "It is not known (known: 'to', 'subject', 'body', 'cc', 'bcc', 'bodyType', "

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from policy.refusals import Refusal
 from rest_compat.multipart import FormFile
-from rest_compat.ports import Problem
 
 HEAD = b'Content-Disposition: form-data; name="f"; filename="a"\r\nContent-Type: a/b\r\n\r\n'
 BOUNDARIES = st.sampled_from([b"b", b"-", b"--", b"b-b", b"----WebKitFormBoundaryX", b"b" * 70])
@@ -26,7 +26,7 @@ def parse(body, boundary, cuts):
         try:
             await file.read_headers()
             return file.name, file.mime_type, b"".join([chunk async for chunk in file.chunks()])
-        except Problem as refusal:
+        except Refusal as refusal:
             return str(refusal)
 
     return asyncio.run(read())
@@ -80,7 +80,7 @@ def test_a_line_of_the_file_that_begins_with_the_boundary_ends_the_reading(line)
         await file.read_headers()
         return [chunk async for chunk in file.chunks()]
 
-    with pytest.raises(Problem, match="The form is malformed"):
+    with pytest.raises(Refusal, match="The form is malformed"):
         asyncio.run(read())
 
     assert len(yielded) == 2

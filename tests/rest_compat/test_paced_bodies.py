@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
+from policy.refusals import Refusal
 from rest_compat.body import PacedBody
-from rest_compat.ports import Problem
 
 KIB = 1024
 
@@ -54,9 +54,9 @@ async def receive_all(body):
         while True:
             await body()
             pieces += 1
-    except Problem as problem:
-        code = problem.extensions
-    assert code == {"code": "REQUEST_TIMEOUT", "httpStatus": 408}
+    except Refusal as problem:
+        code = problem.code
+    assert code == "REQUEST_TIMEOUT"
     return pieces, round(loop.time() - began, 3)
 
 

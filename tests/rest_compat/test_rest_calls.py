@@ -3,6 +3,7 @@
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -11,10 +12,17 @@ import pytest
 from graphql import GraphQLNonNull, OperationDefinitionNode, parse, type_from_ast
 
 from graph import schema
-from policy.vocabulary import Surface
+from policy.refusals import (
+    OperationNotAllowed,
+    Refusal,
+    SurfaceNotEnabled,
+    TooManyRequests,
+    Unauthenticated,
+)
+from policy.vocabulary import EmailOp, Surface, UnauthorizedReason
 from rest_compat import readers
 from rest_compat.ledger import Attempt, Completed, InProgress
-from rest_compat.ports import Problem, RateBucket
+from rest_compat.ports import RateBucket
 from rest_compat.responses import RestResponse
 from rest_compat.router import rest_app
 from rest_compat.table import ENDPOINTS, Prefix
@@ -35,6 +43,7 @@ class Variable:
 class Outcome:
     data: dict[str, Any] | None
     errors: tuple[dict[str, Any], ...] = ()
+    causes: tuple[BaseException, ...] = (RuntimeError(),)
 
 
 @dataclass
@@ -45,6 +54,12 @@ class Operation:
     variables: tuple[Variable, ...]
     gateway: "FakeGateway"
     refusal_depends_on_input: bool = False
+    surface: Surface | None = None
+
+    def check_gates(self, context, variables):
+        self.gateway.log.append(("check_gates", self.name))
+        if self.gateway.refuse_operation:
+            raise self.gateway.refuse_operation
 
     def root_call(self, variables):
         return self.name, variables
@@ -55,21 +70,23 @@ class Operation:
 
 
 @dataclass
-class Notes:
+class Context:
+    """The part of a context that the REST layer reads."""
+
+    gateway: "FakeGateway"
     applied_limit: int | None = None
     etag: str | None = None
     effect: None = None
+    expected_effect: None = None
     stops_before_write: bool = False
     held: bool = False
     kept_result: bytes = b""
     visibility: bytes = b"all"
+    repeated: Any = None
+    caller = SimpleNamespace(token_id=7, grant=SimpleNamespace(strict_parameters=False))
 
-
-@dataclass
-class Visit:
-    token_id: int = 7
-    context: Any = None
-    strict: bool = False
+    def ask_for_effect(self, *, dry_run, expected):
+        self.gateway.log += [("preview", expected)] if dry_run or expected else []
 
 
 @dataclass
@@ -78,10 +95,10 @@ class FakeGateway:
 
     log: list[tuple[Any, ...]] = field(default_factory=list)
     outcome: Outcome | None = None
-    refuse_entry: Problem | None = None
-    refuse_operation: Problem | None = None
+    refuse_entry: Refusal | None = None
+    refuse_operation: Refusal | None = None
     begins: Any = None
-    noted: Notes = field(default_factory=Notes)
+    noted: dict[str, Any] = field(default_factory=dict)
 
     def prepare(self, text):
         return Operation(*_prepared(text), self)
@@ -94,25 +111,12 @@ class FakeGateway:
         self.log.append(("admit", bucket, partial_fail))
         if self.refuse_entry:
             raise self.refuse_entry
-        return Visit()
+        self.context = Context(self, **self.noted)
+        return self.context
 
-    def check_gates(self, operation, visit, variables):
-        self.log.append(("check_gates", operation.name))
-        if self.refuse_operation:
-            raise self.refuse_operation
-
-    def attempt(self, visit, attempt, ledger):
+    def attempt(self, context, attempt, ledger):
         self.log.append(("attempt", attempt.seed, attempt.maybe_sent))
         return nullcontext()
-
-    def preview(self, visit, *, dry_run, expected):
-        self.log += [("preview", expected)] if dry_run or expected else []
-
-    def repeat(self, visit, kept_result):
-        self.log.append(("repeat", kept_result))
-
-    def notes(self, visit):
-        return self.noted
 
     async def begin(self, intent):
         self.log.append(("begin", intent))
@@ -148,7 +152,7 @@ def _prepared(text):
 
 
 def client_of(gateway: FakeGateway, endpoints=ENDPOINTS) -> httpx.AsyncClient:
-    app = rest_app(endpoints, graph=gateway, entry=gateway, ledger=gateway)
+    app = rest_app(endpoints, prepare=gateway.prepare, entry=gateway, ledger=gateway)
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://gateway")
 
 
@@ -182,22 +186,15 @@ async def test_a_request_passes_admission_gates_and_operation_in_this_order(clie
 
 
 async def test_a_refusal_comes_before_the_check_of_parameters(client, gateway):
-    gateway.refuse_operation = Problem(
-        "This token does not allow search_emails.",
-        {
-            "code": "OPERATION_NOT_ALLOWED",
-            "httpStatus": 403,
-            "requiredOperation": "search_emails",
-            "requiredOperations": ["search_emails", "view_email"],
-        },
-    )
+    needed = EmailOp.SEARCH_EMAILS, EmailOp.VIEW_EMAIL
+    gateway.refuse_operation = OperationNotAllowed(*needed)
 
     response = await client.get(MESSAGES, params={"limit": "none"})
 
     assert response.status_code == 403
     assert response.json() == {
         "error": "OPERATION_NOT_ALLOWED",
-        "message": "This token does not allow search_emails.",
+        "message": "This token does not allow search_emails or view_email.",
         "requestId": "r-1",
         "requiredOperation": "search_emails",
         "requiredOperations": ["search_emails", "view_email"],
@@ -207,7 +204,7 @@ async def test_a_refusal_comes_before_the_check_of_parameters(client, gateway):
 
 
 async def test_a_refused_call_does_not_read_the_body(client, gateway):
-    gateway.refuse_operation = Problem("No.", {"code": "EMAIL_NOT_ENABLED", "httpStatus": 422})
+    gateway.refuse_operation = SurfaceNotEnabled(Surface.EMAIL)
 
     response = await client.post(f"{MESSAGES}/send", content=b"x" * (5 * 1024 * 1024))
 
@@ -216,10 +213,7 @@ async def test_a_refused_call_does_not_read_the_body(client, gateway):
 
 
 async def test_401_has_no_code_but_a_reason_and_a_challenge(client, gateway):
-    gateway.refuse_entry = Problem(
-        "This access token has expired.",
-        {"code": "UNAUTHENTICATED", "httpStatus": 401, "reason": "EXPIRED"},
-    )
+    gateway.refuse_entry = Unauthenticated(UnauthorizedReason.EXPIRED)
 
     response = await client.get(MESSAGES)
 
@@ -235,14 +229,16 @@ async def test_401_has_no_code_but_a_reason_and_a_challenge(client, gateway):
 
 
 async def test_429_has_no_code_but_a_retry_after(client, gateway):
-    gateway.refuse_entry = Problem(
-        "Too many requests.", {"code": "RATE_LIMITED", "httpStatus": 429, "retryAfter": 17}
-    )
+    gateway.refuse_entry = TooManyRequests(17)
 
     response = await client.get(MESSAGES)
 
     assert response.status_code == 429
-    assert response.json() == {"error": None, "message": "Too many requests.", "requestId": "r-1"}
+    assert response.json() == {
+        "error": None,
+        "message": "Too many requests. Try again in 17 seconds.",
+        "requestId": "r-1",
+    }
     assert response.headers["retry-after"] == "17"
 
 
@@ -325,7 +321,7 @@ async def test_a_deletion_answers_204_without_body_or_length(client):
 
 
 async def test_a_lowered_limit_is_reported_in_a_header(client, gateway):
-    gateway.noted.applied_limit = 50
+    gateway.noted["applied_limit"] = 50
 
     response = await client.get(MESSAGES, params={"limit": "500"})
 
@@ -455,7 +451,7 @@ async def test_partial_fail_is_passed_on(client, gateway):
     ],
 )
 async def test_an_id_is_one_segment(gateway, path, email_id):
-    app = rest_app(ENDPOINTS, graph=gateway, entry=gateway, ledger=gateway)
+    app = rest_app(ENDPOINTS, prepare=gateway.prepare, entry=gateway, ledger=gateway)
     raw = f"{MESSAGES}/{path}".encode()
     scope = {"type": "http", "method": "GET", "path": "/ignored", "raw_path": raw}
     sent = []
@@ -638,7 +634,7 @@ class Handles:
 async def test_a_row_may_name_a_reader_of_its_own(gateway):
     row = calendar.post("/files/{emailId}", "reply_to_email", body="upload")
     app = rest_app(
-        [row], graph=gateway, entry=gateway, ledger=gateway, readers={"upload": Handles()}
+        [row], prepare=gateway.prepare, entry=gateway, ledger=gateway, readers={"upload": Handles()}
     )
     transport = httpx.ASGITransport(app)
     async with httpx.AsyncClient(transport=transport, base_url="http://gateway") as client:
@@ -711,7 +707,7 @@ async def test_a_path_parameter_is_bound_decoded(client, gateway):
     ("kept_result", "steps"),
     [
         pytest.param(b"", ["admit", "check_gates", "begin"], id="of an earlier version"),
-        pytest.param(b"{}", ["admit", "check_gates", "begin", "repeat", "run"], id="another view"),
+        pytest.param(b"{}", ["admit", "check_gates", "begin", "run"], id="another view"),
     ],
 )
 async def test_a_replay_under_another_view_repeats_the_kept_result(
@@ -724,6 +720,7 @@ async def test_a_replay_under_another_view_repeats_the_kept_result(
 
     assert response.headers["idempotent-replayed"] == "true"
     assert (response.content == stored.body) is (kept_result == b"")
+    assert (gateway.context.repeated is None) is (kept_result == b"")
     assert gateway.steps() == steps
 
 
@@ -846,7 +843,9 @@ async def get_observed(gateway, path, **more):
     def observe(admitted, operation, response, failure):
         observed.append((operation and operation.name, response and response.status, type(failure)))
 
-    app = rest_app(ENDPOINTS, graph=gateway, entry=gateway, ledger=gateway, observer=observe)
+    app = rest_app(
+        ENDPOINTS, prepare=gateway.prepare, entry=gateway, ledger=gateway, observer=observe
+    )
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://gateway") as client:
         response = await client.get(path, **more)
@@ -860,8 +859,8 @@ NOBODY = type(None)
     ("path", "status", "observed"),
     [
         (MESSAGES, 200, ("ListEmails", 200, NOBODY)),
-        (f"{MESSAGES}?limit=x", 400, ("ListEmails", 400, Problem)),
-        (f"{MESSAGES}/a/b", 404, (None, 404, Problem)),
+        (f"{MESSAGES}?limit=x", 400, ("ListEmails", 400, NOBODY)),
+        (f"{MESSAGES}/a/b", 404, (None, 404, NOBODY)),
     ],
     ids=["answered", "refused", "no row takes it"],
 )
@@ -876,6 +875,6 @@ async def test_the_observer_is_called_for_a_bug_too(gateway, monkeypatch):
 
 
 async def test_the_observer_is_not_called_for_a_call_that_was_not_admitted(gateway):
-    gateway.refuse_entry = Problem("No.", {"code": "UNAUTHENTICATED", "httpStatus": 401})
+    gateway.refuse_entry = Unauthenticated(UnauthorizedReason.EXPIRED)
 
     assert await get_observed(gateway, MESSAGES) == (401, [])

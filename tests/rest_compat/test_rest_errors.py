@@ -4,11 +4,11 @@ import orjson
 import pytest
 from failed_results import NULLS
 
-from graph.errors import STATUSES
+from graph.errors import STATUSES, described
+from policy.refusals import NotFound, Refusal
 from policy.vocabulary import Code, Surface
 from rest_compat.documents import root_members
 from rest_compat.errors import RESULT_OBJECTS, error_response
-from rest_compat.ports import Problem
 from rest_compat.table import ENDPOINTS
 
 SURFACES = (*Surface, None)
@@ -16,9 +16,10 @@ WORDLESS = {Code.UNAUTHENTICATED, Code.RATE_LIMITED}
 
 
 def body(code, *, surface=Surface.EMAIL, result=None, members=(), status=None, **more):
-    extensions = {"code": code, "httpStatus": status or STATUSES[code], **more}
+    stated = {"code": code, "httpStatus": status or STATUSES[code], "requestId": "r", **more}
+    error = {"message": "No.", "extensions": stated}
     shaped = error_response(
-        Problem("No.", extensions), request_id="r", surface=surface, result=result, members=members
+        error, Refusal("No.", code=code), surface=surface, result=result, members=members
     )
     return orjson.loads(shaped.body), shaped
 
@@ -137,9 +138,10 @@ def test_headers_belong_to_their_status_alone():
 
 
 def test_an_endpoint_may_spell_a_code_of_its_own():
-    problem = Problem("No.", {"code": "NOT_FOUND", "httpStatus": 404})
+    cause = NotFound("No.")
+    error = described(cause, surface=None, request_id="r")
     shaped = error_response(
-        problem, request_id="r", surface=Surface.CALENDAR, codes={"NOT_FOUND": "EVENT_NOT_FOUND"}
+        error, cause, surface=Surface.CALENDAR, codes={"NOT_FOUND": "EVENT_NOT_FOUND"}
     )
 
     assert orjson.loads(shaped.body)["error"] == "EVENT_NOT_FOUND"

@@ -12,11 +12,12 @@ from suites import slow_but
 
 from graph import schema
 from graph.documents.operations import Graph
+from graph.errors import extensions
+from policy.refusals import Refusal
 from rest_compat.binding import INPUT, bind
 from rest_compat.body import parse as parse_body
 from rest_compat.documents import document
 from rest_compat.inputs import coerce_input
-from rest_compat.ports import Problem
 from rest_compat.request import RestRequest
 from rest_compat.table import ENDPOINTS
 
@@ -78,8 +79,8 @@ def refused(read):
     """Return the refusal of what *read* reads, and what it read otherwise."""
     try:
         return None, read()
-    except Problem as problem:
-        return problem.extensions, None
+    except Refusal as problem:
+        return extensions(problem, surface=None, request_id="r"), None
 
 
 @pytest.mark.parametrize("row", slow_but(WITH_BODY[::3], WITH_BODY), ids=lambda row: row.document)

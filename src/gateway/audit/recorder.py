@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from operator import attrgetter
 from types import MappingProxyType
-from typing import Any
 
 import msgspec
 import orjson
@@ -14,6 +13,7 @@ from gateway.audit.decision import Decision, EntryPoint, Outcome
 from gateway.audit.log import DecisionLog
 from gateway.audit.provider_errors import ProviderErrorLog
 from graph.context import Context
+from graph.documents.operation import Operation
 from graph.request_log import WHOLE_REQUEST, Denial, OperationField, RequestLog
 from policy.grants import Grant
 from policy.vocabulary import (
@@ -30,9 +30,7 @@ from policy.vocabulary import (
 from providers.http import failed_responses
 from providers.http.events import CallEvent
 from providers.http.failed_responses import FailedResponse, FailedResponses
-from rest_compat import ports
 from rest_compat.body import ClientGone
-from rest_compat.ports import Problem
 from rest_compat.responses import RestResponse
 
 
@@ -118,17 +116,16 @@ class Recorder:
 
     def record_rest(
         self,
-        request: ports.AdmittedRequest,
-        operation: Any,
+        context: Context,
+        operation: Operation | None,
         response: RestResponse | None,
         failure: BaseException | None,
     ) -> None:
         """
         Record a REST call; a `rest_compat.ports.CallObserver` for operations of `graph`.
 
-        A saved document also has a row for each of its edges that ran.
+        *failure* is a bug. A saved document also has a row for each of its edges that ran.
         """
-        context: Context = request.context
         request_log = context.request_log
         operation_field = operation.root_fields[0] if operation is not None else None
         denial = None
@@ -247,12 +244,13 @@ def _denial_of_rest(
     routed: bool,
 ) -> Denial | None:
     """Return what stopped a REST call; None when nothing did or the caller left."""
-    if failure is None:
-        return _replayed(response) if response is not None and response.status >= 400 else None
-    if not isinstance(failure, Problem):
+    if response is None:
         unexpected = isinstance(failure, Exception) and not isinstance(failure, ClientGone)
         return _denial(Code.INTERNAL_ERROR, 500) if unexpected else None
-    code, status = Code(failure.extensions["code"]), int(failure.extensions["httpStatus"])
+    if not response.errors:
+        return _replayed(response) if response.status >= 400 else None
+    extensions = response.errors[0]["extensions"]
+    code, status = Code(extensions["code"]), int(extensions["httpStatus"])
     if not routed:
         return Denial(layer=Layer.INPUT, code=code, status=status)
     for denial in request_log.denials.values():

@@ -4,8 +4,8 @@ from functools import cache
 
 from graph import schema
 from graph.documents.operations import Graph
+from graph.documents.rest_operation import RestOperation
 from rest_compat.documents import OMITTED_WHEN_EMPTY
-from rest_compat.ports import Operation
 
 
 @cache
@@ -14,11 +14,7 @@ def graph() -> Graph:
     return Graph(schema.build())
 
 
-class TableDocuments:
-    """`rest_compat.ports.Graph`: operations are immutable, so they are shared."""
-
-    @staticmethod
-    @cache
-    def prepare(text: str) -> Operation:
-        """Prepare a document of the table."""
-        return graph().prepare_rest(text, omit_when_empty=OMITTED_WHEN_EMPTY)
+@cache
+def of_table(text: str) -> RestOperation:
+    """Prepare a document of the table; operations are immutable, so they are shared."""
+    return graph().prepare_rest(text, omit_when_empty=OMITTED_WHEN_EMPTY)

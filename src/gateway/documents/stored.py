@@ -16,8 +16,8 @@ from gateway.auth.token_lookup import Row, RowReader
 from gateway.documents import checks
 from graph.documents.operations import Graph
 from graph.documents.saved_operation import SavedOperation
-from policy.refusals import InvalidInput
-from policy.vocabulary import Code
+from policy.refusals import InvalidInput, NotFound
+from policy.vocabulary import Code, Layer
 from rest_compat.errors import problem
 from rest_compat.saved.document import SavedDocument
 from rest_compat.saved.routes import Routes
@@ -95,15 +95,13 @@ class StoredDocuments:
     async def prepare(self, document: SavedDocument) -> tuple[str, SavedOperation]:
         text = await self.text(document)
         if text is None:
-            raise problem(Code.NOT_FOUND, NOTHING, status=404)
+            raise NotFound(NOTHING, layer=Layer.INPUT)
         try:
             return text, checks.prepare(self._graph, text)
         except InvalidInput as refusal:
             message = f"The saved document {document.name} does not fit this version."
             details = [("document", refusal.message)]
-            raise problem(
-                Code.GRAPHQL_VALIDATION_FAILED, message, status=400, details=details
-            ) from None
+            raise problem(Code.GRAPHQL_VALIDATION_FAILED, message, details=details) from None
 
 
 def _document_list(revision: int, rows: Sequence[Row]) -> DocumentList:

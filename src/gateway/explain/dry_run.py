@@ -9,7 +9,6 @@ from graph.context import Context
 from graph.documents.operation import Operation
 from graph.request_log import OperationField
 from policy.quota import Window
-from policy.refusals import Refusal
 from policy.vocabulary import Layer
 
 
@@ -31,7 +30,6 @@ class DryRunState:
         address: Client address of the call; None when unknown.
         variables: The variables of a document.
         costs: Bucket -> number of operations, once known.
-        refusal: By a limit, the token or a gate.
     """
 
     subject: Subject
@@ -41,7 +39,6 @@ class DryRunState:
     limits: list[RateWindow] = field(default_factory=list)
     context: Context | None = None
     operation: Operation | None = None
-    refusal: Refusal | None = None
 
     @property
     def fields(self) -> Sequence[OperationField]:
@@ -57,8 +54,3 @@ class DryRunState:
     def previewed(self) -> bool:
         """Whether the call is itself a dry run, and would write nothing."""
         return self.context is not None and self.context.is_dry_run
-
-    @property
-    def problems(self) -> Mapping[str, BaseException]:
-        """The exceptions that stopped root fields and edges, by response key."""
-        return (self.context.request_log.causes or {}) if self.context is not None else {}

@@ -1,17 +1,18 @@
 """Result of a dry run: the response the caller would get and the exception that caused it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
-
-import orjson
 
 from gateway.explain.dry_run import DryRunState
 from graph import errors
+from graph.request_execution import HttpResponse
 from graph.request_log import WHOLE_REQUEST
 from policy.refusals import Blocked, Refusal
 from policy.vocabulary import LAYER_BY_CODE, Code, Layer, Surface
 from providers.failures import ProviderFailure
+from rest_compat.responses import RestResponse
 from rest_compat.table import Endpoint
 
 
@@ -81,52 +82,39 @@ class DryRunResult:
 
     @classmethod
     def of_call(
-        cls, state: DryRunState, endpoint: Endpoint | None, *, status: int, body: bytes
+        cls, state: DryRunState, endpoint: Endpoint | None, reply: RestResponse
     ) -> "DryRunResult":
-        """Return the result of a REST call from its response."""
-        if status < 400:
-            return cls(state=state, status=status)
-        error: Mapping[str, Any] = orjson.loads(body)
-        problem = _find_cause(state, error["message"])
+        """Return the result of a REST call from its reply."""
+        if not reply.errors:
+            return cls(state=state, status=reply.status)
         surface = endpoint.surface if endpoint is not None else None
-        if problem is not None:
-            logged = errors.denial(problem, surface=surface)
-            code, layer = logged.code, logged.layer
-        else:  # invalid before the graph was asked; without a code only for an unknown path
-            code, layer = Code(error["error"] or Code.NOT_FOUND), Layer.INPUT
+        logged = errors.denial(reply.causes[0], surface=surface)
         denial = ExplainedDenial(
-            layer=layer,
-            code=code,
-            error=error["error"],
-            message=error["message"],
-            status=status,
+            layer=logged.layer,
+            code=logged.code,
+            error=reply.error,
+            message=reply.errors[0]["message"],
+            status=reply.status,
             surface=surface,
-            problem=problem,
+            problem=reply.causes[0],
         )
-        return cls(state=state, status=status, denials=(denial,))
+        return cls(state=state, status=reply.status, denials=(denial,))
 
     @classmethod
-    def of_document(
-        cls, state: DryRunState, *, status: int, errors: Sequence[Mapping[str, Any]]
-    ) -> "DryRunResult":
-        """Return the result of a document from the errors of its response."""
-        return cls(
-            state=state, status=status, denials=tuple(_explain(state, error) for error in errors)
-        )
+    def of_document(cls, state: DryRunState, reply: HttpResponse) -> "DryRunResult":
+        """Return the result of a document from the errors of its reply."""
+        causes = reply.causes or (None,) * len(reply.errors)
+        denials = map(partial(_explain, state), reply.errors, causes)
+        return cls(state=state, status=reply.status, denials=tuple(denials))
 
 
-def _find_cause(state: DryRunState, message: str) -> BaseException | None:
-    """Return the exception that gave the response its *message*."""
-    problems = [*state.problems.values(), state.refusal]
-    return next((each for each in problems if each and errors.message(each) == message), None)
-
-
-def _explain(state: DryRunState, error: Mapping[str, Any]) -> ExplainedDenial:
+def _explain(
+    state: DryRunState, error: Mapping[str, Any], problem: BaseException | None
+) -> ExplainedDenial:
     extensions = error["extensions"]
     code = Code(extensions["code"])
     operation = state.operation
     key = operation.key_of(error.get("path")) if operation is not None else WHOLE_REQUEST
-    problem = state.problems.get(key) or _find_cause(state, error["message"])
     surface = None
     if operation is not None:
         surfaces = {field.key: field.surface for field in state.fields}

@@ -6,10 +6,8 @@ the token is recorded, no allow rule is stored, and upstream is read but never c
 (`providers.dry_run`).
 """
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
-from dataclasses import dataclass
-from typing import Any
 from urllib.parse import unquote
 
 import orjson
@@ -21,13 +19,12 @@ from gateway.explain.dry_run import DryRunState, RateWindow
 from gateway.explain.request import Call, Document, Question
 from gateway.explain.result import DryRunResult
 from gateway.explain.subject import Subject
-from gateway.http.contents import OpenedContent
 from gateway.http.entry import RequestEntry
 from gateway.ratelimit.windows import UnlimitedCounter
-from graph import errors
 from graph.context import Context
 from graph.documents.operation import Operation
 from graph.documents.operations import Graph
+from graph.documents.rest_operation import RestOperation
 from graph.request_execution import respond
 from graph.request_log import RequestLog
 from policy.quota import Charge
@@ -37,6 +34,8 @@ from providers.dry_run import dry_run
 from rest_compat import ports
 from rest_compat.ledger import Attempt, Ledger
 from rest_compat.preferences import EFFECT_HEADER
+from rest_compat.request import RestRequest
+from rest_compat.responses import Content
 from rest_compat.router import rest_app
 from rest_compat.table import Endpoint
 
@@ -44,15 +43,16 @@ _STATE = "gateway.explain"  # scope key of the `DryRunState`
 REQUEST_ID = "dry-run"
 
 
-@dataclass(frozen=True, slots=True)
-class _AdmittedRequest:
-    token_id: int
-    context: Context
-    state: DryRunState
+class _Log(RequestLog):
+    """The request log of a dry run, and the operation whose gates were asked."""
 
-    @property
-    def strict(self) -> bool:
-        return self.context.caller.grant.strict_parameters
+    operation: Operation | None = None
+
+
+def _note_operation(context: Context, operation: Operation | None, *_: object) -> None:
+    """Keep the operation of an admitted call; observes the REST layer."""
+    if isinstance(context.request_log, _Log):
+        context.request_log.operation = operation
 
 
 class DryRunner:
@@ -64,13 +64,13 @@ class DryRunner:
         endpoints: Sequence[Endpoint],
         *,
         graph: Graph,
-        documents: ports.Graph,
+        prepare: Callable[[str], RestOperation],
         saved: StoredDocuments,
         ledger: Ledger,
         strict: bool = False,
     ) -> None:
         """
-        *documents* prepares those of *endpoints*; *strict* as in `rest_compat.router.rest_app`.
+        *prepare* plans the documents of *endpoints*; *strict* as in `rest_compat.router.rest_app`.
 
         *saved* are the saved documents. *ledger* is never used: a dry run has no Idempotency-Key.
         """
@@ -80,10 +80,11 @@ class DryRunner:
         self._saved = saved
         self._rest_app = rest_app(
             endpoints,
-            graph=documents,
+            prepare=prepare,
             entry=_DryEntry(self),
             ledger=ledger,
             saved=saved,
+            observer=_note_operation,
             strict=strict,
         )
 
@@ -104,22 +105,17 @@ class DryRunner:
             Refusal: A limit is exceeded, or the token is revoked or expired.
         """
         state.costs = costs
-        subject = state.subject
-        try:
-            await self._check_limits(state, self._address_charges(state.address, costs, mount))
-            subject.require_alive()
-            caller = subject.caller
-            quota_charges = [
-                (Layer.QUOTA, charge._replace(windows=(window,)))
-                for charge in caller.quota_charges(sum(costs.values()))
-                for window in charge.windows
-            ]
-            await self._check_limits(state, quota_charges)
-        except Refusal as refusal:
-            state.refusal = refusal
-            raise
-        state.context = self._entry.build_context(caller, costs, request_id=REQUEST_ID)
-        state.context.request_log = RequestLog(causes={})
+        await self._check_limits(state, self._address_charges(state.address, costs, mount))
+        state.subject.require_alive()
+        caller = state.subject.caller
+        quota_charges = [
+            (Layer.QUOTA, charge._replace(windows=(window,)))
+            for charge in caller.quota_charges(sum(costs.values()))
+            for window in charge.windows
+        ]
+        await self._check_limits(state, quota_charges)
+        log = _Log()
+        state.context = self._entry.build_context(caller, costs, request_id=REQUEST_ID, log=log)
         return state.context
 
     async def _call(self, call: Call, state: DryRunState) -> DryRunResult:
@@ -135,24 +131,21 @@ class DryRunner:
             "state": {},
             _STATE: state,
         }
-        sent: list[Message] = []
 
         async def receive() -> Message:
             return {"type": "http.request", "body": call.body, "more_body": False}
 
-        async def send(message: Message) -> None:
-            sent.append(message)
-
         with dry_run() as run:
-            await self._rest_app(scope, receive, send)
+            reply = await self._rest_app.respond(RestRequest(scope, receive))
+        log = state.context.request_log if state.context is not None else None
+        state.operation = log.operation if isinstance(log, _Log) else None
         method = "GET" if call.method == "HEAD" else call.method
         routed = scope["state"]
         endpoint = routed.get("endpoint") or self._endpoints.get((method, routed.get("route", "")))
         if run.ended:
             status = 202 if state.held else endpoint.status if endpoint else 200
             return DryRunResult(state=state, status=status, reached_write=True)
-        body = b"".join(message.get("body", b"") for message in sent[1:])
-        return DryRunResult.of_call(state, endpoint, status=sent[0]["status"], body=body)
+        return DryRunResult.of_call(state, endpoint, reply)
 
     async def _document(self, question: Document, state: DryRunState) -> DryRunResult:
         request = {
@@ -176,8 +169,7 @@ class DryRunner:
         state.operation = self._operation(question)
         if run.ended:
             return DryRunResult(state=state, status=200, reached_write=True)
-        response_errors: list[dict[str, Any]] = orjson.loads(reply.body).get("errors", [])
-        return DryRunResult.of_document(state, status=reply.status, errors=response_errors)
+        return DryRunResult.of_document(state, reply)
 
     def _operation(self, question: Document) -> Operation | None:
         """Return the operation that ran; None when the document is invalid."""
@@ -237,59 +229,24 @@ class _DryEntry:
         *,
         partial_fail: bool,
         document: str | None = None,
-    ) -> ports.AdmittedRequest:
-        state: DryRunState = scope[_STATE]
-        try:
-            context = await self._runner.admit(state, charge.requests, charge.mount)
-        except Refusal as refusal:
-            raise _problem(refusal, None) from refusal
+    ) -> Context:
+        context = await self._runner.admit(scope[_STATE], charge.requests, charge.mount)
         context.require_all, context.saved_document = partial_fail, document
-        return _AdmittedRequest(context.caller.token_id, context, state)
+        return context
 
     async def may_run(self, scope: Scope, charge: ports.RateBucket, document: str) -> bool:
         del scope, charge, document
-        return True  # `check_gates` refuses, so that the explanation names the document
-
-    def check_gates(self, operation: Any, request: Any, variables: Mapping[str, Any]) -> None:
-        request.state.operation = operation
-        try:
-            request.context.check_saved_document()
-            operation.admit(request.context, variables, members=variables.get("input", {}))
-        except Refusal as refusal:
-            request.state.refusal = refusal
-            raise _problem(refusal, operation) from refusal
-
-    def check_document(self, request: Any, names: Sequence[str]) -> None:
-        try:
-            request.context.check_document(names)
-        except Refusal as refusal:
-            request.state.refusal = refusal
-            raise _problem(refusal, None) from refusal
-
-    def preview(
-        self, request: ports.AdmittedRequest, *, dry_run: bool, expected: str | None
-    ) -> None:
-        """Prepare the effect, which a dry run of the caller's or `If-Effect` asks for."""
-        request.context.ask_for_effect(dry_run=dry_run, expected=expected)
+        return True  # the gates refuse, so that the explanation names the document
 
     def attempt(
-        self, request: ports.AdmittedRequest, attempt: Attempt, ledger: Ledger
+        self, context: Context, attempt: Attempt, ledger: Ledger
     ) -> AbstractContextManager[None]:
         raise NotImplementedError  # a dry run has no Idempotency-Key
 
-    def repeat(self, request: ports.AdmittedRequest, kept_result: bytes) -> None:
-        raise NotImplementedError
-
-    def open_content(
-        self, request: ports.AdmittedRequest
-    ) -> AbstractAsyncContextManager[ports.Content]:
+    def open_content(self, context: Context) -> AbstractAsyncContextManager[Content]:
         """Open nothing: the operation has found the file, and its bytes are not needed."""
-        del request
-        return nullcontext(OpenedContent("", None, None, _no_bytes()))
-
-    def notes(self, request: ports.AdmittedRequest) -> ports.Notes:
-        context: Context = request.context
-        return context
+        del context
+        return nullcontext(Content("", None, None, _no_bytes()))
 
 
 def _headers(call: Call) -> list[tuple[bytes, bytes]]:
@@ -305,9 +262,3 @@ async def _no_bytes() -> AsyncIterator[bytes]:
     nothing: tuple[bytes, ...] = ()
     for chunk in nothing:
         yield chunk
-
-
-def _problem(refusal: Refusal, operation: Operation | None) -> ports.Problem:
-    surface = operation.surface if operation is not None else None
-    extensions = errors.extensions(refusal, surface=surface, request_id=REQUEST_ID)
-    return ports.Problem(refusal.message, extensions)

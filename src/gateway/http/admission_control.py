@@ -17,8 +17,8 @@ from typing import Protocol
 
 from starlette.types import Message, Receive, Scope
 
+from policy.refusals import Refusal
 from rest_compat.body import PacedBody
-from rest_compat.ports import Problem
 from rest_compat.readers import MAX_SHORT_BODY
 from rest_compat.table import ENDPOINTS
 
@@ -227,7 +227,7 @@ async def buffer_body(scope: Scope, receive: Receive) -> Receive:
     if _is_long(scope):
         return receive
     messages: deque[Message] = deque()
-    with contextlib.suppress(Problem):
+    with contextlib.suppress(Refusal):
         size, more = 0, True
         while more and size < BUFFERED_BYTES:
             message = await receive()

@@ -15,10 +15,10 @@ from gateway.documents.described import DocumentDescriptions
 from gateway.documents.stored import StoredDocuments
 from gateway.version import API_VERSION
 from graph import schema
+from graph.context import Context
 from graph.masking import guards
 from graph.shape import CACHED, shape_of
 from rest_compat.descriptions import Description
-from rest_compat.ports import AdmittedRequest
 from rest_compat.table import ENDPOINTS
 
 if TYPE_CHECKING:  # imported when the first description is asked for
@@ -41,12 +41,12 @@ def descriptions(stored: StoredDocuments) -> tuple[Description, ...]:
         stored, prepared.graph(), whole=access_description, flags=_flags
     )
 
-    async def write_sdl(admitted: AdmittedRequest) -> bytes:
-        return shaped_sdl(_shape(admitted))
+    async def write_sdl(context: Context) -> bytes:
+        return shaped_sdl(_shape(context))
 
-    async def write_openapi(admitted: AdmittedRequest) -> bytes:
-        caller = admitted.context.caller
-        return await documents.of(_shape(admitted), caller.grant.documents)
+    async def write_openapi(context: Context) -> bytes:
+        caller = context.caller
+        return await documents.of(_shape(context), caller.grant.documents)
 
     return (
         Description(
@@ -62,8 +62,8 @@ def shaped_sdl(shape: GraphQLSchema) -> bytes:
     return schema.sdl_of(shape).encode()
 
 
-def _shape(admitted: AdmittedRequest) -> GraphQLSchema:
-    return shape_of(schema.build(), admitted.context.caller)
+def _shape(context: Context) -> GraphQLSchema:
+    return shape_of(schema.build(), context.caller)
 
 
 def _rows() -> "list[rest_document.OperationDescription]":

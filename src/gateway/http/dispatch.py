@@ -25,7 +25,6 @@ from policy.refusals import NotFound, Refusal
 from policy.vocabulary import Code
 from rest_compat import errors as rest_errors
 from rest_compat.body import ClientGone
-from rest_compat.ports import Problem
 from rest_compat.request import RestRequest
 from rest_compat.responses import RestResponse, send_response
 from rest_compat.router import Router
@@ -97,7 +96,7 @@ class Dispatcher:
             return
         except _MethodNotAllowed:
             message = "This path does not allow this method."
-            problem = rest_errors.problem(Code.METHOD_NOT_ALLOWED, message, status=405)
+            problem = rest_errors.problem(Code.METHOD_NOT_ALLOWED, message)
             response = self._table.refuse(scope, problem).with_headers(("Allow", "GET"))
             await send_response(response, send, head=scope["method"] == "HEAD")
         except (StorageUnavailable, Refusal) as failure:
@@ -109,14 +108,12 @@ class Dispatcher:
 
     def refuse(self, scope: Scope, failure: Exception) -> RestResponse:
         """Build the response for *failure*, a refusal or a bug, in the error shape of the path."""
-        extensions = errors.extensions(
-            failure, surface=None, request_id=request_state(scope).request_id
-        )
-        message = errors.message(failure)
         if scope["path"] == GRAPHQL:
-            body = {"errors": [{"message": message, "extensions": extensions}]}
-            return RestResponse(status=extensions["httpStatus"], body=orjson.dumps(body))
-        return self._table.refuse(scope, Problem(message, extensions))
+            request_id = request_state(scope).request_id
+            error = errors.described(failure, surface=None, request_id=request_id)
+            status = error["extensions"]["httpStatus"]
+            return RestResponse(status=status, body=orjson.dumps({"errors": [error]}))
+        return self._table.refuse(scope, failure)
 
     def _is_served(self, scope: Scope) -> bool:
         """Return whether the listener of the request serves its path."""

@@ -11,9 +11,8 @@ import hmac
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import msgspec
 from starlette.types import Scope
 
 from gateway.audit import recorder
@@ -26,32 +25,23 @@ from gateway.http.request_state import RequestState, request_state
 from gateway.ratelimit.buckets import AGENTS_PATH, GRAPHQL_PATHS, MANAGEMENT, bucket_of
 from gateway.store.database import StorageUnavailable
 from gateway.store.idempotency.fence import AttemptFence
-from graph import errors, kept_results
+from graph import errors
 from graph.context import Context
-from graph.request_log import WHOLE_REQUEST, RequestLog
+from graph.request_log import RequestLog
 from policy.caller import Caller
-from policy.quota import Charge
 from policy.refusals import Refusal, Unauthenticated
-from policy.vocabulary import Surface, UnauthorizedReason
+from policy.vocabulary import UnauthorizedReason
 from providers.ports.mail import SendAttempt
 from providers.write_fence import fenced
 from rest_compat import ports
 from rest_compat.ledger import Attempt, Ledger
+from rest_compat.responses import Content
 
 if TYPE_CHECKING:
     from gateway.services import Services
 
 MANAGEMENT_COST: Mapping[str, int] = MappingProxyType({MANAGEMENT: 1})
 EARLIER_ATTEMPTS = 3  # whose drafts an attempt looks for; each one looks for those before it
-
-
-class AdmittedRequest(msgspec.Struct, frozen=True):
-    """A request that was authenticated and charged; see `rest_compat.ports.AdmittedRequest`."""
-
-    token_id: int
-    request_id: str
-    context: Context
-    strict: bool
 
 
 class RequestEntry:
@@ -78,70 +68,30 @@ class RequestEntry:
         *,
         partial_fail: bool,
         document: str | None = None,
-    ) -> AdmittedRequest:
-        state = request_state(scope)
-        try:
-            costs, mount = charge.requests, charge.mount
-            caller = state.caller or await self.authenticate(scope, costs, mount=mount)
-            await self.limits.take(scope, state, self._charges_of(scope, caller, charge))
-        except Refusal as refusal:
-            _note(refusal, state)
-            raise _problem(refusal, None, state.request_id) from refusal
-        kind = _entry_point(scope, mount)
-        context = self._context(caller, costs, state, kind, sum(costs.values()))
+    ) -> Context:
+        state, costs, mount = request_state(scope), charge.requests, charge.mount
+        caller = state.caller or await self.authenticate(scope, costs, mount=mount)
+        context = await self.charge_caller(scope, caller, costs, mount=mount)
         context.require_all, context.saved_document = partial_fail, document
-        context.by_link, strict = state.by_link, caller.grant.strict_parameters
-        return AdmittedRequest(caller.token_id, state.request_id, context, strict)
+        context.by_link = state.by_link
+        return context
 
     async def may_run(self, scope: Scope, charge: ports.RateBucket, document: str) -> bool:
-        state = request_state(scope)
-        try:
-            caller = state.caller = await self.authenticate(scope, charge.requests)
-        except Refusal as refusal:
-            raise _problem(refusal, None, state.request_id) from refusal
+        caller = await self.authenticate(scope, charge.requests)
+        request_state(scope).caller = caller
         return caller.may_run(document)
 
-    def check_gates(
-        self, operation: Any, admitted: ports.AdmittedRequest, variables: Mapping[str, Any]
-    ) -> None:
-        """Check surface, connections and permission; *operation* is a graph `Operation`."""
-        context: Context = admitted.context
-        if variables:
-            context.request_log.variables = variables
-        try:
-            context.check_saved_document()
-            operation.admit(context, variables, members=variables.get("input", {}))
-        except Refusal as refusal:
-            surface = operation.surface
-            context.request_log.denials[WHOLE_REQUEST] = errors.denial(refusal, surface=surface)
-            raise _problem(refusal, surface, context.request_id) from refusal
-
-    def check_document(self, admitted: ports.AdmittedRequest, names: Sequence[str]) -> None:
-        context: Context = admitted.context
-        try:
-            context.check_document(names)
-        except Refusal as refusal:
-            context.request_log.denials[WHOLE_REQUEST] = errors.denial(refusal, surface=None)
-            raise _problem(refusal, None, context.request_id) from refusal
-
-    def preview(
-        self, admitted: ports.AdmittedRequest, *, dry_run: bool, expected: str | None
-    ) -> None:
-        admitted.context.ask_for_effect(dry_run=dry_run, expected=expected)
-
     @contextmanager
-    def attempt(
-        self, admitted: ports.AdmittedRequest, attempt: Attempt, ledger: Ledger
-    ) -> Iterator[None]:
+    def attempt(self, context: Context, attempt: Attempt, ledger: Ledger) -> Iterator[None]:
         """Give the context what the attempt may send, and fence what it writes upstream."""
-        seed = f"{admitted.token_id}:{attempt.seed}"
+        seed = f"{context.caller.token_id}:{attempt.seed}"
         earlier = range(max(1, attempt.number - EARLIER_ATTEMPTS), attempt.number)
         names = [_message_id(f"{seed}:{number}") for number in (*earlier, attempt.number)]
-        if admitted.context.caller.holds_mail:
+        if context.caller.holds_mail:
             # A draft to be held is looked up by the name that an earlier attempt gave it.
             names = [_message_id(seed)]
         fence = AttemptFence(attempt, ledger)
-        admitted.context.delivery = SendAttempt(
+        context.delivery = SendAttempt(
             message_id=names[-1],
             earlier_ids=tuple(names[:-1]),
             maybe_sent=attempt.maybe_sent,
@@ -151,17 +101,8 @@ class RequestEntry:
         with fenced(fence):
             yield
 
-    def repeat(self, admitted: ports.AdmittedRequest, kept_result: bytes) -> None:
-        admitted.context.repeated = kept_results.decode(kept_result)
-
-    def open_content(
-        self, admitted: ports.AdmittedRequest
-    ) -> AbstractAsyncContextManager[ports.Content]:
-        return open_content(admitted.context)
-
-    def notes(self, admitted: ports.AdmittedRequest) -> ports.Notes:
-        notes: Context = admitted.context
-        return notes
+    def open_content(self, context: Context) -> AbstractAsyncContextManager[Content]:
+        return open_content(context)
 
     # -- for every endpoint -----------------------------------------------------------------------
 
@@ -234,13 +175,6 @@ class RequestEntry:
             _note(refusal, state)
             raise
         return self._context(caller, costs, state, _entry_point(scope, mount), operations)
-
-    def _charges_of(
-        self, scope: Scope, caller: Caller, bucket: ports.RateBucket
-    ) -> Sequence[Charge]:
-        """Return the charges of a call of *bucket*, to the address and to the token's quota."""
-        own = caller.quota_charges(sum(bucket.requests.values()))
-        return [*self.limits.charges(scope, bucket.requests, bucket.mount), *own]
 
     def _context(
         self,
@@ -366,8 +300,3 @@ def _entry_point(scope: Scope, mount: str) -> EntryPoint:
 _ENTRY_POINTS: Mapping[str | None, EntryPoint] = MappingProxyType(
     {**dict.fromkeys(GRAPHQL_PATHS, EntryPoint.GRAPHQL), AGENTS_PATH: EntryPoint.AGENT}
 )
-
-
-def _problem(refusal: Refusal, surface: Surface | None, request_id: str) -> ports.Problem:
-    extensions = errors.extensions(refusal, surface=surface, request_id=request_id)
-    return ports.Problem(refusal.message, extensions)

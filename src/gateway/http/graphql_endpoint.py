@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from gateway.http.documents.cost_report import report_cost
 from gateway.http.entry import RequestEntry
-from gateway.http.graphql_idempotency import IdempotentMutation, Rows, to_refusal
+from gateway.http.graphql_idempotency import IdempotentMutation, Rows
 from gateway.http.request_state import request_state
 from graph import errors
 from graph.context import Context
@@ -28,9 +28,9 @@ from graph.request_execution import (
 from graph.request_log import WHOLE_REQUEST
 from policy.refusals import Conflict, InvalidInput, Refusal
 from policy.vocabulary import Code
+from providers.failures import without_frames
 from rest_compat.body import read_body
 from rest_compat.ledger import KEY_HEADER, Ledger
-from rest_compat.ports import Problem
 from rest_compat.preferences import EFFECT_HEADER, Preferences, read_preferences, wants_cost
 from rest_compat.request import RestRequest
 from rest_compat.responses import RestResponse
@@ -194,8 +194,8 @@ async def read_whole_body(request: RestRequest) -> bytes | Refusal:
     declared = request.header("content-length")
     try:
         body = await read_body(request.receive, declared=declared, limit=MAX_BYTES_WITH_FILES)
-    except Problem as problem:
-        return to_refusal(problem)
+    except Refusal as refusal:
+        return without_frames(refusal)
     if body and not _is_json(request.header("content-type") or ""):
         message = "Send the body as JSON, with the header Content-Type: application/json."
         return Conflict(message, code=Code.UNSUPPORTED_MEDIA_TYPE)

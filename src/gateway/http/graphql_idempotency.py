@@ -8,17 +8,16 @@ import orjson
 from graphql import FieldNode, OperationDefinitionNode, parse
 from msgspec.structs import replace
 
-from gateway.http.entry import AdmittedRequest, RequestEntry
+from gateway.http.entry import RequestEntry
 from graph.context import Context
 from graph.documents.operation import Operation
 from graph.request_execution import HttpResponse, RunOperation
 from graph.request_log import WHOLE_REQUEST, Denial
-from policy.refusals import Conflict, Detail, Refusal
+from policy.refusals import Refusal
 from policy.vocabulary import LAYER_BY_CODE, Code
 from rest_compat.documents import document
 from rest_compat.idempotency import fingerprint, normal_path, read_key, run_once
 from rest_compat.ledger import Intent, Ledger
-from rest_compat.ports import Problem
 from rest_compat.preferences import read_expected_effect
 from rest_compat.responses import RestResponse
 from rest_compat.table import Endpoint
@@ -60,14 +59,11 @@ class IdempotentMutation(msgspec.Struct, frozen=True):
             operation.admit(context, context.request_log.variables)
         except Refusal:
             return await run()  # it refuses as it would without a key
-        try:
-            key = read_key(self.keys)
-            self._expect_effect(context)
-            if key is None or context.stops_before_write:
-                return await run()
-            return await self._once(key, operation, context, run)
-        except Problem as problem:
-            raise to_refusal(problem) from problem
+        key = read_key(self.keys)
+        self._expect_effect(context)
+        if key is None or context.stops_before_write:
+            return await run()
+        return await self._once(key, operation, context, run)
 
     def _expect_effect(self, context: Context) -> None:
         """Apply `If-Effect`; the extension `ifEffect` goes before it."""
@@ -87,14 +83,11 @@ class IdempotentMutation(msgspec.Struct, frozen=True):
                 status=fresh.status, body=fresh.body, outcome_status=fresh.error_status
             )
 
-        admitted = AdmittedRequest(
-            context.caller.token_id, context.request_id, context, strict=True
-        )
         answer = await run_once(
             self._intent(key, operation, context),
             running,
             body=None,
-            admitted=admitted,
+            context=context,
             entry=self.entry,
             ledger=self.ledger,
         )
@@ -143,10 +136,3 @@ def _record_denial(answer: RestResponse, context: Context) -> None:
         code = Code(extensions["code"])
         ruling = Denial(layer=LAYER_BY_CODE[code], code=code, status=extensions["httpStatus"])
         context.request_log.denials[WHOLE_REQUEST] = ruling
-
-
-def to_refusal(problem: Problem) -> Refusal:
-    """Convert a REST refusal to the same refusal of the graph."""
-    refusal = Conflict(problem.message, code=Code(problem.extensions["code"]))
-    refusal.details = tuple(Detail(**detail) for detail in problem.extensions.get("details", ()))
-    return refusal

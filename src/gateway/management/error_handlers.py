@@ -11,13 +11,12 @@ from gateway.http.request_state import request_state
 from gateway.management import openapi
 from gateway.operations.validation import details_of
 from gateway.store.database import StorageUnavailable
-from graph import errors as graph_errors
 from policy.refusals import InvalidInput, Refusal
 from policy.vocabulary import Code
 from rest_compat import errors
 from rest_compat.body import ClientGone
-from rest_compat.ports import Problem
 from rest_compat.request import path_segments
+from rest_compat.responses import RestResponse
 from rest_compat.router import split_path
 from rest_compat.table import ENDPOINTS
 from rest_compat.unknown_paths import NOTHING, describe_unknown
@@ -26,7 +25,6 @@ from rest_compat.unknown_paths import NOTHING, describe_unknown
 def install(app: FastAPI) -> None:
     """Install a handler for every exception of the management routes, and for unknown paths."""
     app.add_exception_handler(Refusal, _refused)
-    app.add_exception_handler(Problem, _problem)
     app.add_exception_handler(StorageUnavailable, _storage)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
@@ -35,16 +33,8 @@ def install(app: FastAPI) -> None:
 
 
 async def _refused(request: Request, refusal: Exception) -> Response:
-    extensions = graph_errors.extensions(
-        refusal, surface=None, request_id=request_state(request.scope).request_id
-    )
-    return _answer(request, Problem(graph_errors.message(refusal), extensions))
-
-
-async def _problem(request: Request, problem: Exception) -> Response:
-    if not isinstance(problem, Problem):
-        raise problem
-    return _answer(request, problem)
+    request_id = request_state(request.scope).request_id
+    return _answer(errors.refuse(refusal, request_id=request_id))
 
 
 async def _storage(request: Request, _failure: Exception) -> Response:
@@ -68,7 +58,10 @@ async def _http(request: Request, refusal: Exception) -> Response:
     code, message = _HTTP.get(status, (Code.INVALID_REQUEST, "The request is invalid."))
     if status == 404:
         message = describe_unknown(path_segments(request.scope), _known_paths(request))
-    answer = _answer(request, errors.problem(code, message, status=status))
+    request_id = request_state(request.scope).request_id
+    extensions = {"code": code, "httpStatus": status, "requestId": request_id}
+    error = {"message": message, "extensions": extensions}
+    answer = _answer(errors.error_response(error, refusal, surface=None))
     if status == 405:
         answer.headers["Allow"] = _allow(request)
     return answer
@@ -98,8 +91,6 @@ _HTTP = {
 }
 
 
-def _answer(request: Request, problem: Problem) -> Response:
-    request_id = request_state(request.scope).request_id
-    answer = errors.error_response(problem, request_id=request_id, surface=None)
+def _answer(answer: RestResponse) -> Response:
     headers = {**dict(answer.headers), "Content-Type": "application/json"}
     return Response(answer.body, status_code=answer.status, headers=headers)

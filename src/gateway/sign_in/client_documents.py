@@ -16,13 +16,13 @@ import msgspec
 from gateway.sign_in import redirect_uris
 from gateway.sign_in.failures import SignInFailed
 from gateway.store.timestamps import now_ms
+from policy.refusals import Refusal
 from providers.bounded_map import BoundedMap
 from providers.failures import ProviderFailure
 from providers.http.client import Upstream
 from providers.http.origins import Origins
 from providers.http.urls import BaseUrl
 from rest_compat.body import parse
-from rest_compat.ports import Problem
 
 MAX_BYTES = 10 * 1024
 SECONDS = 5.0
@@ -98,7 +98,7 @@ def _read(url: str, body: bytes) -> Client:
     """Return what *body* describes; *url* must be the client id in it."""
     try:
         document: Any = parse(body)
-    except Problem:
+    except Refusal:
         raise _unusable("it is not a JSON object") from None
     if not isinstance(document, Mapping) or document.get("client_id") != url:
         raise _unusable("its client_id is not its address")

@@ -46,7 +46,7 @@ async def _read_form(request: Request) -> Mapping[str, str]:
 
     Raises:
         SignInFailed: It cannot be read.
-        Problem: It is too large or too late.
+        Refusal: It is too large or too late.
     """
     declared = request.headers.get("content-length")
     body = await read_body(request.receive, declared=declared, limit=MAX_FORM)

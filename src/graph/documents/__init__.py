@@ -3,6 +3,7 @@ Documents: parsed, measured, validated, and prepared as operations.
 
     operations            the documents of the REST table, and the cache of callers' documents
     operation             one operation: its variables and requirements, and its execution
+    rest_operation        the operation of a REST call: its gates, and members that it leaves out
     saved_operation       the operation of a saved document
     request_body          the body of a request, read strictly
     suggestions           "Did you mean" in validation errors, from a token's shape

@@ -5,7 +5,7 @@ One operation of a valid document: its requirements, variables and execution.
 """
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
@@ -15,6 +15,7 @@ from typing import Any, cast
 import graphql
 import msgspec
 from graphql.execution.values import get_argument_values
+from msgspec.structs import replace
 
 from graph import errors, kept_results, request_log
 from graph.context import Context
@@ -53,11 +54,13 @@ class OperationResult(msgspec.Struct, frozen=True):
         data: None when the operation did not run. From `Operation.execute` it is for msgspec's
             JSON encoder: parts of it may be shapes (see `graph.execution.plan`).
         errors: GraphQL errors as they are sent, in the order they happened.
+        causes: The exceptions behind *errors*, in the same order.
         unlisted: The number of further errors.
     """
 
     data: dict[str, Any] | None
     errors: tuple[dict[str, Any], ...] = ()
+    causes: tuple[BaseException, ...] = ()
     unlisted: int = 0
 
 
@@ -166,16 +169,16 @@ class Operation:
         ]:
             # The variable of @skip or @include may be absent, not null. Standard GraphQL would
             # find a null below a mutation only after the mutation ran.
-            return OperationResult(None, (self._variables_error(given, context),))
+            return self._variables_error(given, context)
         if self._inputs and any(
             variables.has_long_list(given.get(name), type_) for name, type_ in self._inputs
         ):
-            return OperationResult(None, (self._variables_error(given, context),))
+            return self._variables_error(given, context)
         if context.wait_for_capacity is not None and self._is_mutation:
             try:
                 await context.wait_for_capacity()
             except Refusal as refusal:
-                return OperationResult(None, (self._request_error(refusal, context),))
+                return self.refused(refusal, context)
         return None
 
     def _shown(self, data: dict[str, Any] | None, _context: Context) -> dict[str, Any] | None:
@@ -185,7 +188,7 @@ class Operation:
     async def run(self, given: Mapping[str, Any], context: Context) -> OperationResult:
         """Run the operation like `execute`; the data is plain."""
         result = await self.execute(given, context)
-        return OperationResult(to_plain(result.data), result.errors, result.unlisted)
+        return replace(result, data=to_plain(result.data))
 
     def access(self, context: Context) -> dict[str, Any]:
         """Return `extensions.access`: the hidden fields of the surfaces of this operation."""
@@ -301,7 +304,7 @@ class Operation:
     ) -> OperationResult:
         failures = result.errors or ()
         if result.data is None and all(error.path is None for error in failures):
-            return OperationResult(None, (self._variables_error(given, context),))
+            return self._variables_error(given, context)
         log, shown = context.request_log, errors.listed(failures)
         for error in failures:
             key = self.key_of(error.path)
@@ -310,12 +313,11 @@ class Operation:
             if denial.code is Code.QUERY_TOO_COSTLY:
                 key, shown = request_log.WHOLE_REQUEST, [error]
             log.denials.setdefault(key, denial)
-            if log.causes is not None:
-                log.causes.setdefault(key, problem)
         described = tuple(
             errors.describe(error, surface=self._surface_at(error), request_id=context.request_id)
             for error in shown
         )
+        causes = tuple(map(errors.cause, shown))
         for error in failures:
             without_frames(error)
             without_frames(errors.cause(error))
@@ -324,27 +326,23 @@ class Operation:
             context.kept_result = next(map(kept_results.of_error, roots), b"")
         for error_ in described:
             if error_["extensions"]["code"] == Code.QUERY_TOO_COSTLY:
-                return OperationResult(None, (error_,))
-        return OperationResult(result.data, described, len(failures) - len(shown))
+                return OperationResult(None, (error_,), causes)
+        return OperationResult(result.data, described, causes, len(failures) - len(shown))
 
-    def _variables_error(self, given: Mapping[str, Any], context: Context) -> dict[str, Any]:
+    def _variables_error(self, given: Mapping[str, Any], context: Context) -> OperationResult:
         types = {variable.name: variable.type for variable in self.variables}
         types |= dict.fromkeys(
             self.program.conditions, graphql.GraphQLNonNull(graphql.GraphQLBoolean)
         )
         optional = frozenset(variable.name for variable in self.variables if not variable.required)
-        return self._request_error(variables.describe_mismatch(types, optional, given), context)
+        return self.refused(variables.describe_mismatch(types, optional, given), context)
 
-    def _request_error(self, problem: Refusal, context: Context) -> dict[str, Any]:
-        """Describe the refusal of the whole operation, and log it."""
+    def refused(self, problem: Refusal, context: Context) -> OperationResult:
+        """Return the result of an operation that is refused as a whole, and log it."""
         denial = errors.denial(problem, surface=self.surface)
         context.request_log.denials[request_log.WHOLE_REQUEST] = denial
-        return {
-            "message": errors.message(problem),
-            "extensions": errors.extensions(
-                problem, surface=self.surface, request_id=context.request_id
-            ),
-        }
+        error = errors.described(problem, surface=self.surface, request_id=context.request_id)
+        return OperationResult(None, (error,), (without_frames(problem),))
 
     def _surface_at(self, error: graphql.GraphQLError) -> Surface | None:
         key = self.key_of(error.path)
@@ -358,37 +356,3 @@ class Operation:
         while len(keys) > 1 and ".".join(keys) not in self._edges:
             keys.pop()
         return ".".join(keys)  # empty, as `request_log.WHOLE_REQUEST` is, without a path
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class RestOperation(Operation):
-    """
-    An operation of the REST table: its data goes to the JSON encoder and nowhere else.
-
-    Attributes:
-        omit_when_empty: Members of a root object that are left out when they are
-            empty. Where a plan did not apply, the data is plain and they remain.
-    """
-
-    omit_when_empty: Collection[str] = ()
-
-    run = Operation.execute  # the result is for msgspec's JSON encoder
-
-    def _result(
-        self, result: graphql.ExecutionResult, given: Mapping[str, Any], context: Context
-    ) -> OperationResult:
-        self._shown(result.data, context)
-        return super()._result(result, given, context)
-
-    def _shown(self, data: dict[str, Any] | None, context: Context) -> dict[str, Any] | None:
-        plan = context.plan
-        if data is None or plan is None:
-            return data
-        for key, value in data.items():
-            if isinstance(value, msgspec.Struct):
-                names = plan.names[key]
-                for member in self.omit_when_empty:
-                    name = names.get(member)
-                    if name is not None and not getattr(value, name):
-                        setattr(value, name, msgspec.UNSET)
-        return data

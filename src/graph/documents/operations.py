@@ -19,7 +19,8 @@ from graph.documents.cost_limits import (
     CostLimits,
     OperationCost,
 )
-from graph.documents.operation import Operation, RestOperation
+from graph.documents.operation import Operation
+from graph.documents.rest_operation import RestOperation
 from graph.documents.saved_operation import SavedOperation
 from graph.edges import edge_fields
 from graph.execution.counting_executor import QueryTooCostly

@@ -12,7 +12,8 @@ from typing import Any
 import graphql
 
 from graph.context import Context
-from graph.documents.operation import OperationResult, RestOperation
+from graph.documents.operation import OperationResult
+from graph.documents.rest_operation import RestOperation
 from graph.execution.counting_executor import MAX_OBJECTS
 from policy.refusals import InvalidInput, Refusal
 from policy.vocabulary import Code
@@ -38,7 +39,7 @@ class SavedOperation(RestOperation):
             try:
                 self.cost.check(given)
             except Refusal as refusal:
-                return OperationResult(None, (self._request_error(refusal, context),))
+                return self.refused(refusal, context)
         context.budget = MAX_OBJECTS
         return await super().run(given, context)
 

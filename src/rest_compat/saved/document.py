@@ -1,16 +1,16 @@
 """One saved document, and the conventions that bind its variables to a call."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from types import MappingProxyType
-from typing import Protocol
 
 import graphql
 import msgspec
 
-from policy.vocabulary import Surface
+from graph.documents.operation import Variable
+from graph.documents.saved_operation import SavedOperation
 from rest_compat.binding import INPUT
-from rest_compat.ports import Operation, RateBucket, Variable
+from rest_compat.ports import RateBucket
 from rest_compat.table import NOTHING, Endpoint
 
 PREFIX = "/api/saved"
@@ -38,19 +38,6 @@ class SavedDocument(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     status: int
     digest: str
-
-
-class SavedOperation(Operation, Protocol):
-    """A prepared saved document; *charges* are the requests that it counts as, by bucket."""
-
-    @property
-    def kind(self) -> str: ...
-    @property
-    def surface(self) -> Surface | None: ...
-    @property
-    def root_name(self) -> str: ...
-    @property
-    def charges(self) -> Mapping[str, int]: ...
 
 
 def path_parameters(path: str) -> list[str]:

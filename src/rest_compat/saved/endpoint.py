@@ -5,23 +5,28 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec.structs import replace
 
-from policy.vocabulary import Code
+from graph.documents.saved_operation import SavedOperation
+from policy.refusals import NotFound, Refusal
+from policy.vocabulary import Code, Layer
 from rest_compat import errors
 from rest_compat.endpoint import Responder
 from rest_compat.idempotency import normal_path
 from rest_compat.ledger import Intent
-from rest_compat.ports import AdmittedRequest, Operation, Problem, RateBucket
+from rest_compat.ports import RateBucket
 from rest_compat.readers import Body, BodyReader
 from rest_compat.request import RestRequest
 from rest_compat.responses import RestResponse
-from rest_compat.saved.document import PREFIX, SavedDocument, SavedOperation, endpoint_of
+from rest_compat.saved.document import PREFIX, SavedDocument, endpoint_of
 from rest_compat.saved.routes import Routes, path_values
 from rest_compat.table import Endpoint
 from rest_compat.unknown_paths import NOTHING
+
+if TYPE_CHECKING:
+    from graph.context import Context
 
 ROUTE = f"{PREFIX}/{{path}}"  # of all saved documents, in logs and metrics
 MAX_RESPONDERS = 256  # prepared documents that a process keeps
@@ -41,7 +46,7 @@ class SavedDocuments(Protocol):
         Return the text of *document*, and its operation.
 
         Raises:
-            Problem: It was removed meanwhile, or does not fit the schema any more.
+            Refusal: It was removed meanwhile, or does not fit the schema any more.
         """
 
 
@@ -56,12 +61,12 @@ class SavedResponder(Responder):
         row: The documented call with the same root field.
     """
 
-    prepared: Operation
+    prepared: SavedOperation
     document: str
     row: Endpoint | None
 
     @cached_property
-    def operation(self) -> Operation:
+    def operation(self) -> SavedOperation:
         """The operation of the document."""
         return self.prepared
 
@@ -121,13 +126,13 @@ class SavedRoutes:
             return await self._reject(request, documents.values())
         try:
             allowed = await self._base.entry.may_run(request.scope, _BUCKET, document.name)
-        except Problem as refusal:
+        except Refusal as refusal:
             return self._refuse(request, refusal)
         if not allowed:  # before the document shows in a charge or a header
             return await self._refuse_admitted(request, _nothing(), (document,))
         try:
             responder = await self._responder(document)
-        except Problem as problem:
+        except Refusal as problem:
             return await self._refuse_admitted(request, problem, (document,))
         state["endpoint"] = responder.endpoint
         return await responder.respond(request, path_values(document, segments))
@@ -141,7 +146,7 @@ class SavedRoutes:
             base = self._base
             responder = SavedResponder(
                 endpoint=endpoint,
-                graph=base.graph,
+                prepare=base.prepare,
                 entry=base.entry,
                 ledger=base.ledger,
                 reader=self._readers[endpoint.body],
@@ -167,33 +172,30 @@ class SavedRoutes:
         if not documents:
             return await self._refuse_admitted(request, _nothing(), ())
         message = f"This path does not allow {request.method}."
-        problem = errors.problem(Code.METHOD_NOT_ALLOWED, message, status=405)
+        problem = errors.problem(Code.METHOD_NOT_ALLOWED, message)
         response = await self._refuse_admitted(request, problem, documents)
         methods = {document.method for document in documents}
         allow = ", ".join(sorted(methods | ({"HEAD"} if "GET" in methods else set())))
         return response.with_headers(("Allow", allow)) if response.status == 405 else response
 
     async def _refuse_admitted(
-        self, request: RestRequest, problem: Problem, documents: Iterable[SavedDocument]
+        self, request: RestRequest, problem: Refusal, documents: Iterable[SavedDocument]
     ) -> RestResponse:
         """Answer *problem*, or 403 to a token that may run none of *documents* anyway."""
-        admitted: AdmittedRequest | None = None
+        context: Context | None = None
         try:
-            admitted = await self._base.entry.admit(request.scope, _BUCKET, partial_fail=False)
-            names = [document.name for document in documents]
-            self._base.entry.check_document(admitted, names)
-            raise problem
-        except Problem as refusal:
-            response = self._refuse(request, refusal)
-            if admitted is not None and self._base.observer is not None:
-                self._base.observer(admitted, None, response, refusal)
-            return response
+            context = await self._base.entry.admit(request.scope, _BUCKET, partial_fail=False)
+            context.check_document([document.name for document in documents])
+        except Refusal as refusal:
+            problem = refusal
+        response = self._refuse(request, problem)
+        if context is not None and self._base.observer is not None:
+            self._base.observer(context, None, response, None)
+        return response
 
-    def _refuse(self, request: RestRequest, problem: Problem) -> RestResponse:
-        return errors.error_response(
-            problem, request_id=self._base.entry.request_id(request.scope), surface=None
-        )
+    def _refuse(self, request: RestRequest, problem: Refusal) -> RestResponse:
+        return errors.refuse(problem, request_id=self._base.entry.request_id(request.scope))
 
 
-def _nothing() -> Problem:
-    return errors.problem(Code.NOT_FOUND, NOTHING, status=404)
+def _nothing() -> Refusal:
+    return NotFound(NOTHING, layer=Layer.INPUT)

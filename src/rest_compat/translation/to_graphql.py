@@ -7,10 +7,10 @@ from urllib.parse import urlencode
 
 import msgspec
 
+from graph.documents.operation import Operation
 from policy.vocabulary import Code
 from rest_compat.binding import INPUT
 from rest_compat.errors import problem
-from rest_compat.ports import Operation
 from rest_compat.uploads import StreamedBody
 
 EXPLORER = "/explorer/open.html"  # the page that opens the document of its fragment
@@ -30,7 +30,7 @@ async def describe(
     opens documents.
 
     Raises:
-        Problem: 413, the file is too large for a document; as `StreamedBody.chunks`.
+        Refusal: 413, the file is too large for a document; as `StreamedBody.chunks`.
     """
     filled = dict(variables)
     upload = filled.get(INPUT)
@@ -57,8 +57,6 @@ async def _read(upload: StreamedBody) -> bytes:
         content += chunk
         if len(content) > MAX_FILE:
             raise problem(
-                Code.PAYLOAD_TOO_LARGE,
-                f"A file in a document may have at most {MAX_FILE} bytes.",
-                status=413,
+                Code.PAYLOAD_TOO_LARGE, f"A file in a document may have at most {MAX_FILE} bytes."
             )
     return bytes(content)

@@ -21,6 +21,8 @@ from gateway.operations.key_rotation import seal_decisions
 from gateway.secrets.keyring import Keyring
 from gateway.store.database import StorageUnavailable
 from gateway.telemetry.metrics import Metrics
+from graph.request_log import Denial, OperationField
+from policy.vocabulary import Code, Layer
 from providers.http.events import CallEvent
 from rest_compat.body import ClientGone
 from rest_compat.responses import RestResponse
@@ -238,7 +240,7 @@ async def test_a_call_without_an_answer_has_failed(decisions, failure, expected)
         held=False,
     )
 
-    recorder.Recorder(decisions).record_rest(SimpleNamespace(context=context), None, None, failure)
+    recorder.Recorder(decisions).record_rest(context, None, None, failure)
 
     (decision,) = decisions._reads
     assert (decision.outcome, decision.layer, decision.code, decision.status) == expected
@@ -263,10 +265,31 @@ async def test_a_replayed_refusal_is_recorded_by_the_code_in_its_body(decisions,
     )
     answer = RestResponse(status=404, body=f'{{"error":{word}}}'.encode())
 
-    recorder.Recorder(decisions).record_rest(SimpleNamespace(context=context), None, answer, None)
+    recorder.Recorder(decisions).record_rest(context, None, answer, None)
 
     (decision,) = decisions._reads
     assert (decision.outcome, decision.layer, decision.code, decision.status) == expected
+
+
+async def test_a_refused_call_is_recorded_by_what_refused_it(decisions):
+    """Under a key too, and where the body names no code."""
+    caller = SimpleNamespace(token_id=1, operator_id="op", parent_id=None, policy_rev=3)
+    log = recorder.begin(EntryPoint.REST, 1)
+    log.denials["result"] = Denial(layer=Layer.SCOPE, code=Code.NOT_FOUND, status=404, rule_id=9)
+    context = SimpleNamespace(
+        caller=caller, request_id="r", request_log=log, is_dry_run=False, held=False
+    )
+    operation = SimpleNamespace(
+        root_fields=[OperationField(key="result", name="listFiles", surface=None, writes=False)]
+    )
+    error = {"message": "No.", "extensions": {"code": "NOT_FOUND", "httpStatus": 404}}
+    reply = RestResponse(status=404, body=b'{"error":null}', errors=(error,))
+
+    recorder.Recorder(decisions).record_rest(context, operation, reply, None)
+
+    (decision,) = decisions._reads
+    assert (decision.outcome, decision.layer, decision.code) == ("refused", "scope", "NOT_FOUND")
+    assert decision.rule_id == 9
 
 
 async def test_calls_upstream_count_for_the_request_that_made_them():

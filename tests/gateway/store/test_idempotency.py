@@ -14,8 +14,8 @@ from gateway.store.database import Database, StorageUnavailable, TransactionConf
 from gateway.store.idempotency.leases import CONFIRMED_SECONDS, LEASE_MS, MAX_RENEWALS
 from gateway.store.idempotency.store import RETENTION_MS, IdempotencyStore
 from gateway.store.tables import AccessToken
+from policy.refusals import Conflict
 from rest_compat.ledger import Attempt, Completed, InProgress, Intent, KeyReused
-from rest_compat.ports import Problem
 from rest_compat.responses import RestResponse
 
 SENT = RestResponse(status=200, body=b'{"success":true}', headers=(("X-Applied-Limit", "50"),))
@@ -153,10 +153,10 @@ async def test_a_response_without_its_secret_key_is_unknown_and_never_resent(
     await ledger.complete(await ledger.begin(intent()), SENT)
     rekeyed = IdempotencyStore(database, Keyring(["quite another secret key"]), clock=clock)
 
-    with pytest.raises(Problem) as problem:
+    with pytest.raises(Conflict) as problem:
         await rekeyed.begin(intent())
 
-    assert problem.value.extensions == {"code": "OUTCOME_UNKNOWN", "httpStatus": 504}
+    assert problem.value.code == "OUTCOME_UNKNOWN"
 
 
 @pytest.mark.parametrize("ended", [True, False], ids=["after the end", "while it runs"])

@@ -7,6 +7,7 @@ is; its data is dropped. What an administrator may know besides, rules and chang
 """
 
 from collections.abc import Mapping
+from itertools import zip_longest
 from typing import Any
 
 import orjson
@@ -16,7 +17,7 @@ from gateway.http.graphql_endpoint import GraphQLHandler, read_whole_body
 from graph.context import Context
 from graph.documents.operations import Graph
 from graph.errors import denial
-from graph.request_execution import NO_SURFACE_COST, respond
+from graph.request_execution import NO_SURFACE_COST, HttpResponse, respond
 from graph.request_log import WHOLE_REQUEST, OperationField
 from policy.caller import Caller
 from policy.refusals import NoDryRun, Refusal
@@ -50,7 +51,6 @@ def explain(entry: RequestEntry, graph: Graph) -> GraphQLHandler:
                 refusal = limit
                 raise
             context.prefers_dry_run = True
-            context.request_log.causes = {}
             return context
 
         status = 500
@@ -69,8 +69,7 @@ def explain(entry: RequestEntry, graph: Graph) -> GraphQLHandler:
         refusal = body if isinstance(body, Refusal) else refusal
         if context is None or refusal is not None:
             raise refusal or RuntimeError("nothing was charged, and nothing refused it")
-        errors = orjson.loads(reply.body).get("errors", [])
-        answer = {"fields": _fields(context, errors)}
+        answer = {"fields": _fields(context, reply)}
         return RestResponse(status=200, body=orjson.dumps(answer))
 
     return run
@@ -92,19 +91,25 @@ async def _refuse_limited(entry: RequestEntry, request: RestRequest, caller: Cal
         raise
 
 
-def _fields(context: Context, errors: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _fields(context: Context, reply: HttpResponse) -> list[dict[str, Any]]:
     """Return the outcome of each root field and edge, or one of the whole document."""
     log = context.request_log
-    by_key: dict[str, dict[str, Any]] = {}
-    for error in errors:
+    by_key: dict[str, Mapping[str, Any]] = {}
+    undecided = set()
+    for error, cause in zip_longest(reply.errors, reply.causes):
         keys = [part for part in error.get("path", ()) if isinstance(part, str)]
         edges = [".".join(keys[:length]) for length in range(len(keys), 0, -1)]
         known = {field.key for field in log.fields}
         key = next((edge for edge in edges if edge in known), WHOLE_REQUEST)
         by_key.setdefault(key, error)
+        if isinstance(cause, NoDryRun):
+            undecided.add(key)
     if WHOLE_REQUEST in by_key:
         return [_refused(context, "", None, by_key[WHOLE_REQUEST])]
-    return [_outcome(context, field, by_key.get(field.key)) for field in log.fields]
+    return [
+        _unknown(each) if each.key in undecided else _outcome(context, each, by_key.get(each.key))
+        for each in log.fields
+    ]
 
 
 def _outcome(
@@ -114,15 +119,18 @@ def _outcome(
     if error is None:
         outcome = "held" if context.held and field.writes else "allowed"
         return _answer(field.key, field.name, outcome, dict.fromkeys(Layer, "passed"))
-    if isinstance((context.request_log.causes or {}).get(field.key), NoDryRun):
-        return _answer(
-            field.key,
-            field.name,
-            "unknown",
-            dict.fromkeys(_GATES, "passed"),
-            message="Only the gates were checked: this field cannot be run dry.",
-        )
     return _refused(context, field.key, field.name, error)
+
+
+def _unknown(field: OperationField) -> dict[str, Any]:
+    """Return the outcome of a field that cannot be run dry."""
+    return _answer(
+        field.key,
+        field.name,
+        "unknown",
+        dict.fromkeys(_GATES, "passed"),
+        message="Only the gates were checked: this field cannot be run dry.",
+    )
 
 
 def _refused(

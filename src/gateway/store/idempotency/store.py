@@ -24,9 +24,9 @@ from gateway.store.conflicts import retried
 from gateway.store.database import Database, StorageUnavailable
 from gateway.store.idempotency.leases import LEASE_MS, RENEWAL_SECONDS, RUNNING, AttemptLeases
 from gateway.store.tables import IdempotencyRow
+from policy.refusals import Conflict
 from policy.vocabulary import Code
 from rest_compat.ledger import Attempt, Completed, InProgress, Intent, KeyReused
-from rest_compat.ports import Problem
 from rest_compat.responses import RestResponse
 
 RETENTION_MS = 24 * 3600 * 1000  # docs/spec/idempotency.md#what-is-kept
@@ -55,8 +55,8 @@ class IdempotencyStore:
         Store that *intent* runs now, or return why it must not run.
 
         Raises:
-            Problem: 503: the database did not answer, so nothing may be sent. 504: the stored
-                response cannot be decrypted.
+            Overloaded: The database did not answer, so nothing may be sent.
+            Conflict: 504, the stored response cannot be decrypted.
         """
         try:
             seed = secrets.token_hex(16)
@@ -69,10 +69,7 @@ class IdempotencyStore:
                 if result is not None:
                     return result
         except StorageUnavailable as failure:
-            raise Problem(
-                "The service is overloaded. Try again shortly.",
-                {"code": Code.OVERLOADED, "httpStatus": 503},
-            ) from failure
+            raise Overloaded from failure
 
     async def complete(self, attempt: Attempt, response: RestResponse) -> None:
         sealed = _seal(response, attempt.entry_id, self._keyring)
@@ -313,7 +310,7 @@ def _unseal(entry: IdempotencyRow, keyring: Keyring) -> RestResponse:
     Decrypt the response of a finished entry.
 
     Raises:
-        Problem: 504: its key left the ring; that is no reason to send again.
+        Conflict: 504, its key left the ring; that is no reason to send again.
     """
     if entry.id is None or entry.outcome is None:
         raise RuntimeError("a finished entry has an id and an outcome")
@@ -322,8 +319,8 @@ def _unseal(entry: IdempotencyRow, keyring: Keyring) -> RestResponse:
             entry.outcome, context=column_context("deliveries", entry.id, "outcome")
         )
     except ValueError as failure:
-        raise Problem(
+        raise Conflict(
             "The response kept under this Idempotency-Key can no longer be read.",
-            {"code": Code.OUTCOME_UNKNOWN, "httpStatus": 504},
+            code=Code.OUTCOME_UNKNOWN,
         ) from failure
     return RestResponse(**msgspec.structs.asdict(msgspec.msgpack.decode(plain, type=_Outcome)))
