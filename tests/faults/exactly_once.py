@@ -22,8 +22,9 @@ PostgreSQL refuses in every way that it has; the link of one process to PostgreS
 or cut, or Redis is killed or frozen for all. `--mixed N` is N of each kind.
 
 A try that gets no answer for a while is not given up: its key is tried at the next process
-meanwhile, and both must come to an end. A try whose process died is held by its lease (35 seconds,
-see `gateway.store.idempotency.leases`), so the run ends about that long after the last kill.
+meanwhile, and both must come to an end. A try whose process died is held by its lease (`--lease`;
+35 seconds, see `gateway.store.idempotency.leases`), so the run ends about that long after the last
+kill.
 """
 
 import argparse
@@ -43,7 +44,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from fault_schedule import Faults, Observed, Schedule, Server, own_stores
+from fault_schedule import LEASE, Faults, Observed, Schedule, Server, own_stores
 from ports import free_port
 
 from gateway.server import bind, run_app
@@ -102,6 +103,7 @@ class Run:
     concurrency: int
     is_patient: bool
     is_pooled: bool
+    lease: float
     send_mode: str
     originals: dict[int, str] = field(default_factory=dict)
     late: set[asyncio.Task[None]] = field(default_factory=set)
@@ -138,6 +140,7 @@ def main() -> int:
     wanted.add_argument("--processes", type=int, default=1)
     wanted.add_argument("--drafts", action="store_true", help="Hold the messages as drafts.")
     wanted.add_argument("--pgbouncer", action="store_true", help="In transaction mode.")
+    wanted.add_argument("--lease", type=float, default=LEASE, help="Seconds.")
     wanted.add_argument("--sandbox", nargs=2, metavar=("PORT", "FOLDER"), help=argparse.SUPPRESS)
     args = wanted.parse_args()
     if args.sandbox:
@@ -156,6 +159,7 @@ def main() -> int:
             concurrency=args.concurrency,
             is_patient=patient,
             is_pooled=args.pgbouncer,
+            lease=args.lease,
             send_mode="draft" if args.drafts else "direct",
         )
         return asyncio.run(exactly_once(run, Faults(**counts), args.processes))
@@ -191,7 +195,9 @@ async def exactly_once(run: Run, faults: Faults, processes: int) -> int:
         servers = []
         for number, port in enumerate(ports):
             shared = stores.settings(number) if stores else {}
-            server = Server(run.folder, port, {**settings(run), **shared}, run.observed)
+            server = Server(
+                run.folder, port, {**settings(run), **shared}, run.observed, lease=run.lease
+            )
             stack.push_async_callback(server.end)
             if faults.clocks:
                 server.fake_clock()
@@ -200,7 +206,9 @@ async def exactly_once(run: Run, faults: Faults, processes: int) -> int:
         await answering(f"{run.upstream}/")
         await asyncio.gather(*(server.start() for server in servers))
         await prepare(run, tokens)
-        schedule = Schedule(faults, servers, stores=stores, seed=run.seed, observed=run.observed)
+        schedule = Schedule(
+            faults, servers, stores=stores, seed=run.seed, observed=run.observed, lease=run.lease
+        )
         async with asyncio.TaskGroup() as running:
             failing = running.create_task(schedule.run(partial(reach, run)))
             sending = running.create_task(send_all(run, schedule))

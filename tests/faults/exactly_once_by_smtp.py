@@ -30,7 +30,7 @@ import httpx
 sys.path.insert(0, str(Path(__file__).parents[1] / "helpers"))
 
 from dovecot import DOMAIN, Dovecot, dovecot_server
-from fault_schedule import Observed, Server
+from fault_schedule import LEASE, Observed, Server
 from ports import free_port
 from postfix import Postfix, postfix_server
 
@@ -46,19 +46,22 @@ def main() -> int:
     wanted = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     wanted.add_argument("--keys", type=int, default=500)
     wanted.add_argument("--kills", type=int, default=30)
+    wanted.add_argument("--lease", type=float, default=LEASE, help="Seconds.")
     args = wanted.parse_args()
     with (
         tempfile.TemporaryDirectory(prefix="exactly-once-") as folder,
         dovecot_server(max_connections=50) as dovecot,
         postfix_server(dovecot) as postfix,
     ):
-        return asyncio.run(send_all(Path(folder), dovecot, postfix, args.keys, args.kills))
+        server = Server(
+            Path(folder), free_port(), settings(Path(folder), dovecot), Observed(), lease=args.lease
+        )
+        return asyncio.run(send_all(server, dovecot, postfix, args.keys, args.kills))
 
 
-async def send_all(folder: Path, dovecot: Dovecot, postfix: Postfix, keys: int, kills: int) -> int:
-    """Send every key's message while the gateway is killed; count."""
-    began = time.monotonic()
-    settings = {
+def settings(folder: Path, dovecot: Dovecot) -> dict[str, str]:
+    """Return the settings of the gateway."""
+    return {
         "AGW_DATA_DIR": str(folder / "gateway"),
         "AGW_ADMIN_TOKEN": ADMIN,
         "AGW_SECRET_KEYS": "a secret key of this run, not used elsewhere",
@@ -68,7 +71,13 @@ async def send_all(folder: Path, dovecot: Dovecot, postfix: Postfix, keys: int, 
         "AGW_LOG_LEVEL": "error",
         "SSL_CERT_FILE": str(dovecot.certificate),
     }
-    server = Server(folder, free_port(), settings, Observed())
+
+
+async def send_all(
+    server: Server, dovecot: Dovecot, postfix: Postfix, keys: int, kills: int
+) -> int:
+    """Send every key's message while the gateway is killed; count."""
+    began = time.monotonic()
     await server.start()
     answers: dict[int, httpx.Response] = {}
     statuses: Counter[str] = Counter()
@@ -115,7 +124,9 @@ def _is_reached(answers: Sized, count: int) -> bool:
 async def prepare(base: str, dovecot: Dovecot, postfix: Postfix) -> tuple[str, int]:
     """Connect the mailbox; return an access token and the connection's id."""
     headers = {"authorization": f"Bearer {ADMIN}"}
-    async with httpx.AsyncClient(base_url=f"{base}/api", headers=headers) as admin:
+    async with httpx.AsyncClient(
+        base_url=f"{base}/api", headers=headers, timeout=ANSWER_SECONDS
+    ) as admin:
 
         async def made(kind: str, body: dict[str, Any]) -> Any:
             answer = await admin.post(f"/{kind}", json=body)

@@ -33,14 +33,15 @@ from fake_clock import faked_clock
 from network_faults import Link
 from postgres_faults import EVERY, FaultyPostgres, faulty_postgres
 
-LEASE = 35.0  # seconds
-FREEZE_SECONDS = (LEASE / 3, 3 * LEASE)
+LEASE = 35.0  # seconds, of the product
+FREEZES = (0.3, 3.0)  # in leases
 CLOCK_OFFSETS = (-60.0, 40.0)  # seconds
-CLOCK_SECONDS = (20.0, 90.0)  # that a clock is wrong for
+WRONG_CLOCKS = (0.6, 2.5)  # in leases
 DATABASE_SECONDS = (2.0, 6.0)
-PARTITION_SECONDS = (5.0, 60.0)
+PARTED = (0.15, 1.7)  # in leases
 STORE_SECONDS = (2.0, 8.0)  # that a shared server is away for
 PARTITIONS = ("postgres held", "postgres cut", "redis held", "redis killed", "redis frozen")
+SHORT_LEASES = Path(__file__).with_name("short_leases.py")
 REFUSED_CLOCK = "The clock of this machine"
 
 
@@ -134,14 +135,21 @@ class Server:
     """The gateway's process, which is started again until it answers."""
 
     def __init__(
-        self, folder: Path, port: int, settings: Mapping[str, str], observed: Observed
+        self,
+        folder: Path,
+        port: int,
+        settings: Mapping[str, str],
+        observed: Observed,
+        *,
+        lease: float = LEASE,
     ) -> None:
         self.base = f"http://127.0.0.1:{port}"
         self.log = folder / f"{port}.log"
         self.is_frozen = False
         self._observed = observed
         self._clock = folder / f"{port}.clock"
-        self._arguments = [sys.executable, "-m", "gateway", "serve", "--port", str(port)]
+        gateway = [SHORT_LEASES, str(lease)] if lease < LEASE else ["-m", "gateway"]
+        self._arguments = [sys.executable, *gateway, "serve", "--port", str(port)]
         self._environment = {**os.environ, **settings}
         self._process: asyncio.subprocess.Process | None = None
         self._thawed_at = 0.0
@@ -229,7 +237,9 @@ class Schedule:
         stores: Stores | None,
         seed: int,
         observed: Observed,
+        lease: float = LEASE,
     ) -> None:
+        self._lease = lease
         self._chance = random.Random(seed)
         self.faults = faults.shuffled(self._chance)
         self.begun = 0
@@ -282,13 +292,13 @@ class Schedule:
             order = self._servers[number % len(self._servers) :] + self._servers
             server = next(server for server in order if not server.is_frozen)
             self._observed.done["freezes"] += 1
-            await server.freeze(self._chance.uniform(*FREEZE_SECONDS))
+            await server.freeze(self._leases(FREEZES))
 
     async def _set_clock(self, number: int) -> None:
         server = self._servers[number % len(self._servers)]
         server.set_clock(self._chance.uniform(*CLOCK_OFFSETS))
         self._observed.done["clocks"] += 1
-        await asyncio.sleep(self._chance.uniform(*CLOCK_SECONDS))
+        await asyncio.sleep(self._leases(WRONG_CLOCKS))
         server.set_clock(0)
 
     async def _fail_database(self, number: int) -> None:
@@ -312,13 +322,16 @@ class Schedule:
         if manner in {"held", "cut"}:
             link = self._shared.links[number % len(self._servers)][kind]
             (link.hold if manner == "held" else link.cut)()
-            await asyncio.sleep(self._chance.uniform(*PARTITION_SECONDS))
+            await asyncio.sleep(self._leases(PARTED))
             link.restore()
             return
         begin, end = (redis.kill, redis.start) if manner == "killed" else (redis.freeze, redis.thaw)
         begin()
         await asyncio.sleep(self._chance.uniform(*STORE_SECONDS))
         await asyncio.to_thread(end)
+
+    def _leases(self, counts: tuple[float, float]) -> float:
+        return self._chance.uniform(*counts) * self._lease
 
     @property
     def _shared(self) -> Stores:

@@ -17,11 +17,13 @@ SCRIPT = Path(__file__).with_name("exactly_once.py")
 SIZES = ("SEND_KEYS", "SEND_KILLS", "SEND_FREEZES", "SEND_MIXED")
 KEYS, KILLS, FREEZES, MIXED = (int(os.environ.get(name, "0")) for name in SIZES)
 
+SHORT_LEASE = "15"  # seconds; a run ends that long after its last kill, a freeze lasts up to three
 MOST_UNKNOWN = 3  # of the keys of one process
 BY_SMTP = Path(__file__).with_name("exactly_once_by_smtp.py")
 
 
 def sent_once(keys, kills, *words, script=SCRIPT):
+    words = [*words, *([] if KEYS else ["--lease", SHORT_LEASE])]
     command = [sys.executable, script, "--keys", str(keys), "--kills", str(kills), *words]
     run = subprocess.run(command, capture_output=True, text=True, timeout=3600, check=False)
     sys.stdout.write(run.stdout)
