@@ -232,7 +232,7 @@ def test_a_dry_run_under_a_fault_writes_nothing_and_has_the_real_status(
             for headers in (DRY, {}):
                 recover(whole)
                 for upstream in UPSTREAMS[path.split("/")[3]]:
-                    fault = {"kind": kind, "delay": 0.05 if kind == "drip" else 0.2}  # of a chunk
+                    fault = {"kind": kind, "delay": 0.002 if kind == "drip" else 0.2}  # of a chunk
                     whole.runner.run(whole.world.fail(upstream, **fault))
                 statuses.append(call(whole, name, headers).status_code)
                 assert not (headers and upstream_writes(whole)), name
