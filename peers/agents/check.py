@@ -27,6 +27,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 from mcp_types import ElicitResult
 from serving import PYTHON, demo
+from sign_in import check_sign_in, registered_client
 
 HERE = Path(__file__).resolve().parent
 MODULES = HERE.parents[1] / ".peers" / HERE.name / "node_modules"
@@ -45,12 +46,16 @@ REVISIONS = {"legacy": "2025-11-25", "2026-07-28": "2026-07-28", "auto": "2026-0
 
 
 def main() -> None:
+    os.environ["AGW_CLIENT_REGISTRATION"] = "true"
     with demo(("management", "email")) as manifest:
         url, token = f"{manifest['baseUrl']}/mcp", manifest["tokens"]["full"]
         for mode, revision in REVISIONS.items():
             asyncio.run(check_python(url, token, mode, revision))
         asyncio.run(check_forms(url, token_that_shows(manifest)))
         asyncio.run(check_forwarder(manifest["baseUrl"], token))
+        for client in (None, registered_client(manifest)):
+            seconds = asyncio.run(check_sign_in(manifest["baseUrl"], token, client))
+            print(f"it signs in by the address alone in {seconds:.1f} s, and refreshes")
         print("the Python client agrees in both revisions, with forms, and by the forwarder")
         if not MODULES.is_dir():
             print("no npm here: the other peers are not run")
