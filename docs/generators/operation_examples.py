@@ -115,6 +115,7 @@ STEPS = (
     Step("getEmailAttachmentText", _text),
     Step("modifyEmail", _email, lambda _: {"markAsRead": True, "addLabels": ["STARRED"]}),
     Step("deleteEmail", lambda a: {"emailId": a["listEmails"]["emails"][1]["id"]}),
+    Step("listPeople", lambda _: {"name": "jonas"}),
     Step(
         "listEvents",
         lambda _: {"from": "2026-11-23T00:00:00Z", "to": "2026-11-24T00:00:00Z", "limit": 2},

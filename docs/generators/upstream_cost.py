@@ -104,6 +104,7 @@ ROWS: tuple[Row, ...] = (
     ),
     Row(path="/email/messages/{emailId}", method="PATCH", body={"markAsRead": True}),
     Row(path="/email/messages/{emailId}", method="DELETE"),
+    Row(path="/people", query={"name": "jonas"}),
     Row(path="/calendar/events"),
     Row(path="/calendar/events", query={**_WIDE, "limit": "100"}),
     Row(path="/calendar/events", query={**_WIDE, "q": "meeting"}),

@@ -26,5 +26,5 @@ The GraphQL schema and the execution of operations, for REST and for POST /graph
     account            `accessToken`
     child_tokens       `childTokens`, `createChildToken`, `revokeChildToken`
     links              `person`, `lastContact`, `links`, `related`: what leads on to other objects
-    emails, events, tasks, collab  the root fields and types of each surface
+    emails, events, tasks, collab, people  the root fields and types of each surface
 """

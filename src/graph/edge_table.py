@@ -132,6 +132,7 @@ EDGES: tuple[Edge, ...] = (
             ("Participant.person", "email", ()),
             ("Attendee.person", "email", ()),
             ("DriveUser.person", "email", ()),
+            ("PersonMatch.person", "email", ()),
             ("Event.organizerPerson", "organizer", CalendarField.ORGANIZER),
             ("Calendar.person", "account_email", ()),
             ("DrivePermission.person", "email_address", CollabField.SHARED_WITH),

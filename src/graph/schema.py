@@ -31,6 +31,7 @@ from graph.events import queries as event_queries
 from graph.execution import edge_resolvers, fast_resolvers
 from graph.file_content import FILE_CONTENT, FileContent
 from graph.masking import masks
+from graph.people import queries as people_queries
 from graph.scalars import SCALARS
 from graph.tasks import mutations as task_mutations
 from graph.tasks import queries as task_queries
@@ -74,6 +75,7 @@ Query = create_type(
         collab_labels.sensitivity_labels,
         collab_labels.file_sensitivity_label,
         collab_search.collab_search,
+        people_queries.people,
         links.person,
         links.last_contact,
         links.links,

@@ -134,6 +134,12 @@ email = Prefix(
     surface=Surface.EMAIL,
     bucket=RateBucket(windows="email"),
 )
+people = Prefix(
+    path="/api/access/people",
+    folder="people",
+    surface=Surface.EMAIL,
+    bucket=RateBucket(windows="email"),
+)
 calendar = Prefix(
     path="/api/access/calendar",
     folder="calendar",
@@ -181,6 +187,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     email.patch("/messages/{emailId}", "modify_email", result=_ACTION),
     email.get("/drafts", "list_drafts"),
     email.get(_DRAFT, "get_draft"),
+    people.get("", "list_people"),
     calendar.get("/events", "list_events"),
     calendar.get("/events/by-contact", "list_events_by_contact"),  # before {eventId} takes it
     calendar.get("/events/{eventId}", "get_event"),

@@ -58,6 +58,9 @@ class RecordMailbox:
             total_exact=True,
         )
 
+    async def first_page(self, query, *, wanted):
+        return await self.search(query, after=None, wanted=wanted)
+
     async def get(self, message_id, *, wanted):
         self._called("get", message_id, wanted)
         return pick(self._one(message_id), wanted | {"received_at"})

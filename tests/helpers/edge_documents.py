@@ -34,6 +34,7 @@ PARENTS = {
     "Person": [
         ("emails(limit: 5) { emails { from { person { # } } } }", "emails.emails.from.person")
     ],
+    "PersonMatch": [('people(name: "example", limit: 24) { people { # } }', "people.people")],
     "LastContact": [
         (
             "emails(limit: 5) { emails { from { person { lastContact { # } } } } }",

@@ -9,6 +9,7 @@ from rest_compat.table import ENDPOINTS
 
 DOCUMENT = json.loads((Path(__file__).parents[2] / "openapi.json").read_text())
 NEEDED = {
+    ("GET", "/api/access/people"): {"name"},
     ("GET", "/api/access/calendar/freebusy"): {"from", "to"},
     ("GET", "/api/access/collab/search"): {"q"},
     ("POST", "/api/access/collab/files/upload"): {"folderId"},  # a form may bring the name

@@ -55,6 +55,7 @@ ARGUMENTS: Mapping[str, TextLimit] = MappingProxyType(
         "participants": TextLimit(200_000, code=None),  # the first ten addresses count
         "attendees": TextLimit(16_500, part=320),  # fifty addresses
         "email": _WORDS,  # a part of an address
+        "people.name": TextLimit(100),
         "person.email": _PERSON,
         "lastContact.email": _PERSON,
         "account": _ADDRESS,

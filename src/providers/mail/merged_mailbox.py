@@ -101,6 +101,16 @@ class MergedMailbox:
         chosen = merging.merge_slices(slices, query.limit)
         return merging.build_page(chosen, slices, before, warnings=warnings, wanted=wanted)
 
+    async def first_pages(
+        self, query: mail.MailQuery, *, wanted: AbstractSet[str]
+    ) -> list[tuple[ConnectionInfo, mail.MailSlice | ProviderFailure]]:
+        """Search each account once; one entry per account, by connection id, with native ids."""
+        results = await fanout.gather_results(
+            [port.first_page(query, wanted=wanted) for _, port in self._searched],
+            self._timeout_seconds,
+        )
+        return [(pair[0], result) for pair, result in zip(self._searched, results, strict=True)]
+
     async def get(self, email_id: str, *, wanted: AbstractSet[str]) -> mail_records.Email:
         """
         Read one message by its prefixed id.

@@ -140,6 +140,18 @@ def addresses(value: str) -> tuple[str, ...]:
     return parts if all(map(is_address, parts)) else (value.strip(),)
 
 
+class NameMatcher:
+    """Tells whether each word of a name begins a word of a person's name or address."""
+
+    def __init__(self, name: str) -> None:
+        self._terms = terms(name)
+
+    def __call__(self, person: mail_records.Participant) -> bool:
+        text = fold(_participant(person))
+        words = [_joined_words(text)]
+        return bool(self._terms) and all(_has_term(term, [text], words) for term in self._terms)
+
+
 class _PersonFilter:
     """A filter by people, folded: whole addresses, "@domain", or the beginning of a person."""
 

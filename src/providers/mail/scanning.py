@@ -15,8 +15,9 @@ from typing import Generic, Protocol, TypeVar
 import msgspec
 
 from providers.failures import Throttled, TimedOut
-from providers.ports.mail import MailPosition
+from providers.ports.mail import MailPosition, MailSlice
 from providers.records.base import EPOCH, from_epoch_ms, to_epoch_ms
+from providers.records.mail import Email
 
 MAX_PAGES = 5  # of upstream, per call
 MAX_SECONDS = 8.0  # no page is requested later, so that a call ends within its 15 seconds
@@ -131,6 +132,13 @@ def _are_newest_first(messages: Sequence[Positioned]) -> bool:
 
 def _received(message: Positioned) -> datetime:
     return message.received_at or EPOCH
+
+
+def slice_of_page(emails: Sequence[Email], *, last: bool) -> MailSlice:
+    """Return the messages of a first page that is read alone; *last*: no page follows it."""
+    return MailSlice(
+        emails=emails, scanned_to=None, exhausted=last, total=len(emails), total_exact=last
+    )
 
 
 async def scan(

@@ -327,6 +327,9 @@ class MailPort(Protocol):
     ) -> MailSlice:
         """Return the matches of *query* after a position (None: from the newest)."""
 
+    async def first_page(self, query: MailQuery, *, wanted: AbstractSet[str]) -> MailSlice:
+        """Return what upstream's first page holds of *query*; not every message must match it."""
+
     async def get(self, message_id: str, *, wanted: AbstractSet[str]) -> mail_records.Email:
         """
         Read one message, also a trashed one.
@@ -354,12 +357,7 @@ class MailPort(Protocol):
         """Read conversations as `thread`, in few calls; those that are missing are left out."""
 
     async def attachment(self, message_id: str, attachment_id: str) -> AttachmentFile:
-        """
-        Find an attachment of one message; its bytes are not requested yet.
-
-        Raises:
-            Missing: Upstream does not know the message, or it has no such attachment.
-        """
+        """Find an attachment; its bytes are not requested yet. Raises `Missing` as `get`."""
 
     async def send(self, draft: Draft) -> mail_records.SentMessage:
         """

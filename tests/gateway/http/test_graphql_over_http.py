@@ -59,7 +59,7 @@ async def test_a_missing_body_is_400_whatever_its_type(client, bearer):
 @pytest.mark.parametrize(
     ("path", "nearest"),
     [
-        ("/api/access", "Did you mean /api/access/token? "),
+        ("/api/access", "Did you mean /api/access/people? "),
         ("/api/access-token", "Did you mean /api/access-tokens? "),
         (
             "/api/access-tokens/3/nowhere",

@@ -127,6 +127,7 @@ async def test_hidden_fields_are_null_and_listed(ask, world):
                         "labels",
                         "importance",
                     ],
+                    "PersonMatch": ["lastContact"],
                     "Thread": ["lastMessageAt"],
                 },
                 "accessInfo": info,

@@ -25,6 +25,7 @@ from providers.failures import Missing, ProviderFailure
 from providers.imap.session import Session
 from providers.imap.submission import CONNECT_SECONDS
 from providers.mail import delivery
+from providers.mail.scanning import MAX_PAGES
 from providers.ports.connection import ConnectionInfo
 from providers.ports.drafts import DraftIdentity
 from providers.ports.mail import (
@@ -65,13 +66,10 @@ class ImapMailbox:
     async def search(
         self, query: MailQuery, *, after: MailPosition | None, wanted: AbstractSet[str]
     ) -> MailSlice:
+        return await self._search(query, after, wanted, MAX_PAGES)
 
-        async def run(session: Session, ids: MessageIds) -> MailSlice:
-            return await searching.run(
-                session, self._memory, ids, query=query, after=after, wanted=wanted
-            )
-
-        return await self._read(run)
+    async def first_page(self, query: MailQuery, *, wanted: AbstractSet[str]) -> MailSlice:
+        return await self._search(query, None, wanted, 1)
 
     async def get(self, message_id: str, *, wanted: AbstractSet[str]) -> mail_records.Email:
         messages = await self.get_many([message_id], wanted=wanted)
@@ -171,6 +169,26 @@ class ImapMailbox:
         if connection.sign_in.submission is not None:
             ends = time.monotonic() + CONNECT_SECONDS
             (await connection.submission(ends=ends)).close()
+
+    async def _search(
+        self,
+        query: MailQuery,
+        after: MailPosition | None,
+        wanted: AbstractSet[str],
+        most_pages: int,
+    ) -> MailSlice:
+        async def run(session: Session, ids: MessageIds) -> MailSlice:
+            return await searching.run(
+                session,
+                self._memory,
+                ids,
+                query=query,
+                after=after,
+                wanted=wanted,
+                most_pages=most_pages,
+            )
+
+        return await self._read(run)
 
     async def _connection(self) -> Connection:
         sign_in = await self._access()

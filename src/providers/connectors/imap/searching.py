@@ -97,6 +97,7 @@ async def run(  # noqa: PLR0913 - the arguments of `MailPort.search`, and where 
     query: MailQuery,
     after: MailPosition | None,
     wanted: AbstractSet[str],
+    most_pages: int,
 ) -> MailSlice:
     """
     Return the matches of *query* after a position; see `MailPort.search`.
@@ -118,7 +119,7 @@ async def run(  # noqa: PLR0913 - the arguments of `MailPort.search`, and where 
     matching: list[tuple[Candidate, FetchedMessage]] = []
     last: Candidate | None = None
     exhausted = False
-    for _ in range(MAX_PAGES):
+    for _ in range(most_pages):
         page = list(islice(candidates, size))
         messages = await reader.read(page, attributes)
         matching += [
@@ -139,14 +140,13 @@ async def run(  # noqa: PLR0913 - the arguments of `MailPort.search`, and where 
     if "thread_id" in wanted:
         await thread_roots.settle(session, (message for _, message in shown), memory, ids)
     whole = exhausted and len(matching) <= query.limit
-    is_counted = exhausted or not search.restricts
     read = [message for _, message in shown]
     return MailSlice(
         emails=tuple(await mapping.emails_in_turns(read, wanted)),
         scanned_to=None if whole or len(matching) > query.limit or last is None else last.position,
         exhausted=whole,
         total=len(matching) if search.restricts else search.count(matches, ids),
-        total_exact=is_counted,
+        total_exact=exhausted or not search.restricts,
         doubt=_doubt(read, wanted),
     )
 

@@ -111,6 +111,23 @@ class GmailMailbox:
             total_exact=exact,
         )
 
+    async def first_page(self, query: MailQuery, *, wanted: AbstractSet[str]) -> MailSlice:
+        """Read one page of ids, and its messages in one batch."""
+        if not query_matching.can_match(query):
+            return _NOTHING
+        plan = SearchPlan(
+            request=search_request(query, None),
+            label_ids=(),
+            folder=None,
+            page_size=batch.MAX_PER_CALL,
+            count=False,
+            wanted=frozenset(wanted),
+        )
+        reader = MessageReader(self._upstream, self._cache)
+        page = await anext(reader.pages(plan))
+        emails = await reader.emails(page.emails, wanted)
+        return scanning.slice_of_page(emails, last=page.last)
+
     async def get(self, message_id: str, *, wanted: AbstractSet[str]) -> mail_records.Email:
         message = await self._message(message_id, requested_fields.message(frozenset(wanted)))
         return (await MessageReader(self._upstream, self._cache).emails([message], wanted))[0]

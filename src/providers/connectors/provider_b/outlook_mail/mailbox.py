@@ -17,6 +17,7 @@ from providers.connectors.provider_b.outlook_mail.reading import (
     SearchScope,
     filter_plan,
     plan_of_all,
+    search_listings,
 )
 from providers.connectors.provider_b.outlook_mail.response_types import (
     Attachment,
@@ -110,6 +111,15 @@ class OutlookMailbox:
             total=total,
             total_exact=exact,
         )
+
+    async def first_page(self, query: MailQuery, *, wanted: AbstractSet[str]) -> MailSlice:
+        """Read one page of a `$search`."""
+        if not query_matching.can_match(query):
+            return _NOTHING
+        reader = MessageReader(self._upstream, await self._scope(query))
+        listing = await anext(search_listings(reader, filter_query.search(query, None), wanted))
+        messages = reader.visible(listing.value)
+        return scanning.slice_of_page(_records(messages, wanted), last=listing.next_link is None)
 
     async def get(self, message_id: str, *, wanted: AbstractSet[str]) -> mail_records.Email:
         response = await self._get(message_id, selected_fields.message(frozenset(wanted)))

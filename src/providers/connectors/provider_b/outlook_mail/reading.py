@@ -181,7 +181,6 @@ class SearchPages(AsyncIterator[scanning.Page[Message]]):
     def __init__(self, reader: MessageReader, text: str, wanted: AbstractSet[str]) -> None:
         self._reader = reader
         self._text = text
-        self._size = page_size(wanted)
         self._scanned = frozenset({*wanted, "sent_at"})
         self._listings = self._search(text)
         self._hits = 0
@@ -210,12 +209,15 @@ class SearchPages(AsyncIterator[scanning.Page[Message]]):
         )
 
     def _search(self, text: str) -> PageIterator[MessagePage]:
-        params = (
-            ("$search", text),
-            ("$top", str(self._size)),
-            *selected_fields.message(self._scanned),
-        )
-        return self._reader.listings(params, self._scanned)
+        return search_listings(self._reader, text, self._scanned)
+
+
+def search_listings(
+    reader: MessageReader, text: str, wanted: AbstractSet[str]
+) -> PageIterator[MessagePage]:
+    """Return the pages of a `$search`, with messages that may not be shown."""
+    params = (("$search", text), ("$top", str(page_size(wanted))), *selected_fields.message(wanted))
+    return reader.listings(params, frozenset(wanted))
 
 
 def _search_floor(listing: MessagePage) -> int | None:
