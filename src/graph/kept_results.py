@@ -19,6 +19,7 @@ R = TypeVar("R")
 # are those of a list item's id.
 _ATTRIBUTES = (
     "success",
+    "draft_id",
     "email_id",
     "thread_id",
     "item_id",

@@ -23,6 +23,7 @@ from graph.collab import search_queries as collab_search
 from graph.collab import site_queries as collab_sites
 from graph.context import Info
 from graph.documents.sdl import print_sdl
+from graph.emails import draft_mutations as email_draft_changes
 from graph.emails import drafts as email_drafts
 from graph.emails import mutations as email_mutations
 from graph.emails import queries as email_queries
@@ -94,6 +95,8 @@ Mutation = create_type(
         email_mutations.forward_email,
         email_mutations.delete_email,
         email_mutations.modify_email,
+        email_draft_changes.update_draft,
+        email_draft_changes.delete_draft,
         email_uploads.upload_email_attachment,
         email_uploads.delete_uploaded_attachment,
         task_mutations.create_task_item,

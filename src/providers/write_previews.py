@@ -60,8 +60,8 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     Something that a write concerns.
 
     Attributes:
-        kind: "message", "folder", "file", "permission", "list", "listItem", "board", "group",
-            "item", "trash" or "recycleBin".
+        kind: "message", "draft", "folder", "file", "permission", "list", "listItem", "board",
+            "group", "item", "trash" or "recycleBin".
         id: As callers name it; None: it has none, or not yet.
         name: None: not shown.
     """

@@ -78,6 +78,7 @@ _DRIVE_RESULT = ResultObject(
 RESULT_OBJECTS: Mapping[str, ResultObject] = MappingProxyType(
     {
         "EmailActionResult": ResultObject(),
+        "DraftActionResult": ResultObject(),
         "TaskItemResult": _TASK_RESULT,
         "TaskOperationResult": _TASK_RESULT,
         "TaskCommentResult": _TASK_RESULT,

@@ -187,6 +187,8 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     email.patch("/messages/{emailId}", "modify_email", result=_ACTION),
     email.get("/drafts", "list_drafts"),
     email.get(_DRAFT, "get_draft"),
+    email.patch(_DRAFT, "update_draft", result="DraftActionResult", body="mail", headers=_IF_MATCH),
+    email.delete(_DRAFT, "delete_draft", headers=_IF_MATCH),
     people.get("", "list_people"),
     calendar.get("/events", "list_events"),
     calendar.get("/events/by-contact", "list_events_by_contact"),  # before {eventId} takes it

@@ -4,6 +4,7 @@ from typing import Any
 
 NULLS = {
     "EmailActionResult": ("emailId", "threadId"),
+    "DraftActionResult": ("draftId", "version", "emailId"),
     "TaskItemResult": ("provider", "itemId", "item", "rejectedFields"),
     "TaskOperationResult": ("provider",),
     "TaskCommentResult": ("provider", "commentId"),

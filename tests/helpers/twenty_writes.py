@@ -1,4 +1,4 @@
-"""One call of each of the twenty writes, on a `whole_world.WholeWorld`."""
+"""One call of each of the writes, on a `whole_world.WholeWorld`."""
 
 import base64
 from collections.abc import Mapping
@@ -14,6 +14,7 @@ from rest_compat.table import ENDPOINTS
 
 EMAIL, TASKS, COLLAB = (f"/api/access/{surface}" for surface in ("email", "tasks", "collab"))
 MESSAGE = f"{EMAIL}/messages/{{emailId}}"
+DRAFT = f"{EMAIL}/drafts/{{draftId}}"
 ITEM, FILE = f"{TASKS}/items/{{itemId}}", f"{COLLAB}/files/{{fileId}}"
 ROWS = f"{COLLAB}/sites/{{siteId}}/lists/{{listId}}/items"
 PERMISSION = f"{FILE}/permissions/{{permissionId}}"
@@ -27,6 +28,7 @@ WRITES: dict[str, tuple[str, str, Any]] = {
     "replyToEmail": ("POST", f"{MESSAGE}/reply", {"body": "b", "replyAll": True}),
     "forwardEmail": ("POST", f"{MESSAGE}/forward", {"to": BO}),
     "modifyEmail": ("PATCH", MESSAGE, {"markAsRead": True, "addLabels": ["New"]}),
+    "updateDraft": ("PATCH", DRAFT, {"subject": "s", "body": "b"}),
     "createTaskItem": ("POST", f"{TASKS}/boards/{{boardId}}/items", {"name": "New"}),
     "updateTaskItem": ("PATCH", ITEM, {"fields": {"note": "x"}}),
     "addTaskComment": ("POST", f"{ITEM}/comments", {"body": "b"}),
@@ -42,6 +44,7 @@ WRITES: dict[str, tuple[str, str, Any]] = {
     "deleteListItem": ("DELETE", f"{ROWS}/{{itemId}}", None),
     "deleteFile": ("DELETE", FILE, None),
     "deleteTaskItem": ("DELETE", ITEM, None),
+    "deleteDraft": ("DELETE", DRAFT, None),
     "deleteEmail": ("DELETE", MESSAGE, None),
 }
 _READING_POSTS = (

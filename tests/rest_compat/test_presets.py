@@ -31,7 +31,7 @@ EMAIL_READS = {
     "get_email_attachment_text",
     "get_email_thread",
 }
-DRAFT_READS = {"list_drafts", "get_draft"}
+DRAFTS = {"list_drafts", "get_draft", "update_draft", "delete_draft"}
 EMAIL_WRITES = {
     *("upload_email_attachment", "delete_uploaded_attachment"),
     *("send_email", "reply_to_email", "forward_email", "delete_email", "modify_email"),
@@ -54,26 +54,26 @@ COLLAB_WRITES = {
 OWN = {"get_access_token", "list_task_providers"}  # any token may call them
 CHILDREN = {"create_child_token", "list_child_tokens", "revoke_child_token"}
 ROWS = {
-    *(EMAIL_READS | DRAFT_READS | EMAIL_WRITES | EVENTS | BUSY | TASK_READS | TASK_WRITES),
+    *(EMAIL_READS | DRAFTS | EMAIL_WRITES | EVENTS | BUSY | TASK_READS | TASK_WRITES),
     *(COLLAB_READS | COLLAB_WRITES | OWN | CHILDREN),
 }
 
 ALLOWED = {
     "reader": EMAIL_READS | EVENTS | BUSY | TASK_READS | COLLAB_READS,
-    "drafts": EMAIL_READS | DRAFT_READS | EMAIL_WRITES - {"delete_email", "modify_email"},
+    "drafts": EMAIL_READS | DRAFTS | EMAIL_WRITES - {"delete_email", "modify_email"},
     "sender": {"send_email", "upload_email_attachment", "delete_uploaded_attachment"},
     "calendar-busy": BUSY,
     "tasks": TASK_READS | TASK_WRITES - {"delete_task_item"},
     "files-reader": COLLAB_READS,
     "full": ROWS - CHILDREN - OWN,
 }
-EMAIL_OFF = dict.fromkeys(EMAIL_READS | DRAFT_READS | EMAIL_WRITES, "422 EMAIL_NOT_ENABLED")
+EMAIL_OFF = dict.fromkeys(EMAIL_READS | DRAFTS | EMAIL_WRITES, "422 EMAIL_NOT_ENABLED")
 CALENDAR_OFF = dict.fromkeys(EVENTS | BUSY, "422 CALENDAR_NOT_ENABLED")
 TASKS_OFF = dict.fromkeys(TASK_READS | TASK_WRITES, "403 OPERATION_NOT_ALLOWED")
 COLLAB_OFF = dict.fromkeys(COLLAB_READS | COLLAB_WRITES, "422 COLLAB_NOT_ENABLED")
 REFUSED = {
     "reader": {
-        **dict.fromkeys(DRAFT_READS | EMAIL_WRITES, "403 OPERATION_NOT_ALLOWED"),
+        **dict.fromkeys(DRAFTS | EMAIL_WRITES, "403 OPERATION_NOT_ALLOWED"),
         **dict.fromkeys(TASK_WRITES, "403 OPERATION_NOT_ALLOWED"),
         **dict.fromkeys(COLLAB_WRITES, "422 OPERATION_NOT_ALLOWED"),
     },
@@ -83,7 +83,7 @@ REFUSED = {
         **(CALENDAR_OFF | TASKS_OFF | COLLAB_OFF),
     },
     "sender": {
-        **dict.fromkeys(EMAIL_READS | DRAFT_READS | EMAIL_WRITES, "403 OPERATION_NOT_ALLOWED"),
+        **dict.fromkeys(EMAIL_READS | DRAFTS | EMAIL_WRITES, "403 OPERATION_NOT_ALLOWED"),
         **(CALENDAR_OFF | TASKS_OFF | COLLAB_OFF),
     },
     "calendar-busy": {

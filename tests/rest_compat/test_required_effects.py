@@ -5,6 +5,7 @@ import random
 
 import pytest
 import whole_world
+from drafts import draft_id, leave
 from suites import slow_but
 from twenty_writes import WRITES, call, document_of, filled, upstream_writes
 
@@ -16,6 +17,7 @@ DRY = {"prefer": "dry-run"}
 CHANGED_WRITES = int(os.environ.get("CHANGED_WRITES", "2000"))
 # Parameter of a path -> another id that names something that is there.
 OTHER_IDS = {
+    "draftId": lambda whole: draft_id("PROVIDER_B", leave(whole.world, "PROVIDER_B")),
     "emailId": lambda whole: whole.world.id("budget"),
     "fileId": lambda whole: whole.parameters["folderId"],
     "boardId": lambda whole: whole.tasks["garden"],

@@ -70,6 +70,8 @@ WRITES = (
     ("POST", EMAIL + "/messages/{emailId}/forward", {"to": [ANA], "body": "FYI"}),
     ("PATCH", EMAIL + "/messages/{emailId}", {"markAsRead": True}),
     ("DELETE", EMAIL + "/messages/{emailId}", None),
+    ("PATCH", EMAIL + "/drafts/{draftId}", {"subject": "Oars"}),
+    ("DELETE", EMAIL + "/drafts/{draftId}", None),
     ("POST", EMAIL + "/attachments?fileName=oars.txt", b"oars"),
     ("DELETE", EMAIL + "/attachments/{handle}", None),
     ("POST", TASKS + "/boards/{boardId}/items", {"name": "Order varnish", "groupId": "todo"}),

@@ -1,9 +1,7 @@
-"""Steps that all collab mutations share: preconditions, destinations, provider refusals."""
+"""Steps that all collab mutations share: destinations, provider refusals."""
 
 from collections.abc import Awaitable
-from typing import Annotated, TypeVar
-
-import strawberry
+from typing import TypeVar
 
 from graph.collab.failures import translate_failures
 from graph.collab.visibility.access import AccessChecker, AccessibleFile
@@ -13,12 +11,6 @@ from providers.collab_ids import ItemKey
 from providers.failures import Refused
 
 ETAG = frozenset({"etag"})
-IfMatch = Annotated[
-    str | None,
-    strawberry.argument(
-        description="The ETag of the version to change; 412 if another version is current."
-    ),
-]
 T = TypeVar("T")
 
 # Upstream's words for a reserved name, a name that ends with a dot, and a path that is too long.
@@ -54,19 +46,6 @@ async def apply_change(
 async def apply_naming(change: Awaitable[T]) -> T:
     """Await a change upstream that gives something a name; see `apply_change`."""
     return await apply_change(change, is_named=True)
-
-
-def parse_if_match(if_match: str | None) -> str | None:
-    """
-    Return the entity tag of an `If-Match`; None when any version is accepted.
-
-    Raises:
-        InvalidInput: It has characters that no header of a request to the provider can have.
-    """
-    text = (if_match or "").strip()
-    if not (text.isascii() and text.isprintable()):
-        raise InvalidInput("ifMatch may have visible ASCII characters alone.")
-    return None if text in ("", "*") else text
 
 
 async def read_destination(access: AccessChecker, key: ItemKey) -> AccessibleFile:

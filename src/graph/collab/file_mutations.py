@@ -15,6 +15,7 @@ from graph.collab.visibility.access import AccessChecker, AccessibleFile, open_w
 from graph.collab.visibility.auto_rules import FILE, create_with_rule
 from graph.collab.visibility.folder_checks import require_contents_allowed
 from graph.context import Info
+from graph.execution.if_match import IfMatch, parse_if_match
 from graph.masking.guards import guarded
 from policy.refusals import InvalidInput
 from policy.rule_facts import UNKNOWN, Facts
@@ -132,12 +133,12 @@ async def rename_file(
         inputs.RenameDriveFileInput, Argument(name="input", description="The new name.")
     ],
     *,
-    if_match: changes.IfMatch = None,
+    if_match: IfMatch = None,
 ) -> DriveOperationResult:
     """Rename a file or folder."""
     context = info.context
     key, name = ids.parse_file(file_id), inputs.validate_name(written.new_name, "input.newName")
-    tag = changes.parse_if_match(if_match)
+    tag = parse_if_match(if_match)
     access = open_write_access(context)
     wanted = changes.ETAG | previews.shown_name(context)
     target = await access.read_file(key, wanted=wanted)
@@ -156,11 +157,11 @@ async def move_file(
     file_id: FileId,
     written: Annotated[inputs.MoveDriveFileInput, Argument(name="input", description="Where to.")],
     *,
-    if_match: changes.IfMatch = None,
+    if_match: IfMatch = None,
 ) -> DriveOperationResult:
     """Move a file or folder within its library."""
     context = info.context
-    key, tag = ids.parse_file(file_id), changes.parse_if_match(if_match)
+    key, tag = ids.parse_file(file_id), parse_if_match(if_match)
     destination = ids.parse_folder(written.destination_folder_id, "destinationFolderId")
     access = open_write_access(context)
     source = await access.read_file(key, wanted=changes.ETAG | previews.shown_name(context))
@@ -184,11 +185,11 @@ async def move_file(
 @guarded(CollabOp.DELETE_FILE)
 @translate_failures
 async def delete_file(
-    info: Info, file_id: FileId, *, if_match: changes.IfMatch = None
+    info: Info, file_id: FileId, *, if_match: IfMatch = None
 ) -> DriveOperationResult:
     """Move a file or folder to the recycle bin."""
     context = info.context
-    key, tag = ids.parse_file(file_id), changes.parse_if_match(if_match)
+    key, tag = ids.parse_file(file_id), parse_if_match(if_match)
     access = open_write_access(context)
     target = await access.read_file(key, wanted=changes.ETAG)
     _require_not_root(target, "deleted")

@@ -5,7 +5,7 @@ from typing import Annotated
 import strawberry
 
 from graph.collab import ids, previews
-from graph.collab.changes import ETAG, IfMatch, apply_change, parse_if_match
+from graph.collab.changes import ETAG, apply_change
 from graph.collab.failures import translate_failures
 from graph.collab.inputs import CreateListItemInput, UpdateListItemInput, validate_fields
 from graph.collab.item_queries import ItemId, ListId, complete_rows, connector_attributes
@@ -24,6 +24,7 @@ from graph.collab.visibility.folder_checks import ROW_ATTRIBUTES, require_row_co
 from graph.collab.visibility.lookup_columns import find_hidden_columns
 from graph.collab.visibility.parent_visibility import list_name
 from graph.context import Info
+from graph.execution.if_match import IfMatch, parse_if_match
 from graph.execution.requested_fields import wanted
 from graph.masking.guards import guarded
 from policy.refusals import Detail, InvalidInput

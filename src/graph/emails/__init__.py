@@ -6,7 +6,7 @@ The email surface of the schema.
     page_positions  the positions of all mailboxes in a page token
     mutations       root mutations
     attached_files  attachments of the sending mutations -> checked files
-    drafts          root fields of drafts
+    drafts, draft_mutations  root fields of drafts
     uploads         root mutations that store and delete a file to attach
     problems        problems of an input
     sending         inputs of the sending mutations -> checked messages

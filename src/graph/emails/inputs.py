@@ -60,6 +60,29 @@ class SendEmailInput:
     )
 
 
+@strawberry.input(
+    description="A change of a draft: at least one member; what is absent or null stays as it is."
+)
+class UpdateDraftInput:
+    to: list[ParticipantInput] | None = strawberry.field(
+        default=None, description="All recipients; may be empty."
+    )
+    cc: list[ParticipantInput] | None = strawberry.field(default=None, description="Carbon copy.")
+    bcc: list[ParticipantInput] | None = strawberry.field(default=None, description="Blind copy.")
+    subject: str | None = strawberry.field(default=None, description="At most 998 characters.")
+    body: str | None = strawberry.field(default=None, description="The whole text.")
+    body_type: BodyType | None = strawberry.field(
+        default=None, description="The format of `body`; `html` if absent."
+    )
+    importance: Importance | None = strawberry.field(default=None, description="The importance.")
+    add_attachments: list[AttachmentInput] | None = strawberry.field(
+        default=None, description=_ATTACHMENTS
+    )
+    remove_attachments: list[str] | None = strawberry.field(
+        default=None, description="Ids in `Email.attachments`; at most 50."
+    )
+
+
 @strawberry.input(description="A reply to a message.")
 class ReplyEmailInput:
     body: str = strawberry.field(description="The text of the reply.")

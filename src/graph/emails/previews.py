@@ -48,6 +48,17 @@ def describe_forward(email_id: str, forward: Forward) -> None:
         _describe_files(forward.files, preview)
 
 
+def describe_draft_change(
+    draft_id: str, files: Sequence[OutgoingFile] = (), *, destination: Resource | None = None
+) -> None:
+    """Describe a change or deletion of a draft without what changes."""
+    preview = current_preview()
+    if preview is not None:
+        preview.target = Resource(kind="draft", id=draft_id)
+        preview.destination = destination
+        _describe_files(files, preview)
+
+
 def describe_change(email_id: str, *, destination: Resource | None = None) -> None:
     """Describe a change or deletion without what changes."""
     describe(

@@ -39,10 +39,10 @@ async def draft(written: inputs.SendEmailInput, context: Context) -> Draft:
     """
     problems = Problems()
     groups = [("to", written.to), ("cc", written.cc or []), ("bcc", written.bcc or [])]
-    to, cc, bcc = _recipients(groups, problems)
+    to, cc, bcc = checked_recipients(groups, problems)
     if unsafe(written.subject):
         problems.add("subject", "Line breaks and control characters are not allowed.")
-    _check_body(written.body, problems)
+    check_body(written.body, problems)
     files = await attached_files.read(written.attachments, problems, context)
     problems.raise_if_any()
     return Draft(
@@ -61,7 +61,7 @@ async def draft(written: inputs.SendEmailInput, context: Context) -> Draft:
 async def reply(written: inputs.ReplyEmailInput, context: Context) -> Reply:
     """Check a reply; the original is quoted only if the caller may see its body."""
     problems = Problems()
-    _check_body(written.body, problems)
+    check_body(written.body, problems)
     files = await attached_files.read(written.attachments, problems, context)
     problems.raise_if_any()
     caller = context.caller
@@ -72,7 +72,7 @@ async def reply(written: inputs.ReplyEmailInput, context: Context) -> Reply:
         quote=not (caller.strict and caller.hides(EmailField.BODY)),
         hidden=_hidden(caller),
         to_is_hidden=caller.hides(EmailField.TO) and (caller.strict or caller.limits_recipients),
-        check_recipients=_recipient_check(caller),
+        check_recipients=recipient_check(caller),
         files=files,
         attempt=_attempt(context),
     )
@@ -81,8 +81,8 @@ async def reply(written: inputs.ReplyEmailInput, context: Context) -> Reply:
 async def forward(written: inputs.ForwardEmailInput, context: Context) -> Forward:
     """Check the input of a forward."""
     problems = Problems()
-    to, cc = _recipients([("to", written.to), ("cc", written.cc or [])], problems)
-    _check_body(written.body or "", problems)
+    to, cc = checked_recipients([("to", written.to), ("cc", written.cc or [])], problems)
+    check_body(written.body or "", problems)
     files = await attached_files.read(written.attachments, problems, context)
     problems.raise_if_any()
     return Forward(
@@ -96,7 +96,7 @@ async def forward(written: inputs.ForwardEmailInput, context: Context) -> Forwar
     )
 
 
-def _recipient_check(caller: Caller) -> CheckRecipients | None:
+def recipient_check(caller: Caller) -> CheckRecipients | None:
     """Return the check of the derived recipients of a reply; None when it would allow all."""
 
     def check(people: Sequence[Participant]) -> None:
@@ -112,7 +112,7 @@ def require_recipients(message: Draft | Forward, caller: Caller) -> None:
     Raises:
         RecipientNotAllowed: The recipient rules exclude one.
     """
-    caller.require_recipients(_named_recipients(message))
+    caller.require_recipients(named_recipients(message))
 
 
 def _hidden(caller: Caller) -> frozenset[str]:
@@ -184,21 +184,25 @@ def require_writable(context: Context) -> None:
 
 def path_of_address(address: str, message: Draft | Forward | None) -> str | None:
     """Return the path of the recipient of *message* with this address: `to[0].email`."""
-    recipients = _named_recipients(message) if message is not None else ()
+    recipients = named_recipients(message) if message is not None else ()
     return next((recipient.path for recipient in recipients if recipient.address == address), None)
 
 
-def _named_recipients(message: Draft | Forward) -> Iterator[Recipient]:
+def named_recipients(message: object) -> Iterator[Recipient]:
     """Yield the recipients that the caller named, with their paths."""
     for group in ("to", "cc", "bcc"):
-        for index, person in enumerate(getattr(message, group, ())):
+        for index, person in enumerate(getattr(message, group, None) or ()):
             yield Recipient(person.email, f"{group}[{index}].email")
 
 
-def _recipients(
-    groups: Sequence[tuple[str, Sequence[inputs.ParticipantInput]]], problems: Problems
+def checked_recipients(
+    groups: Sequence[tuple[str, Sequence[inputs.ParticipantInput]]],
+    problems: Problems,
+    *,
+    is_draft: bool = False,
 ) -> list[tuple[Participant, ...]]:
-    if not groups[0][1]:
+    """Return recipients by header, the first of which needs some unless it is of a draft."""
+    if not groups[0][1] and not is_draft:
         problems.add("to", "At least one recipient is required.")
     if sum(len(people) for _, people in groups) > MAX_RECIPIENTS:
         problems.add("to", f"At most {MAX_RECIPIENTS} recipients are allowed, cc and bcc included.")
@@ -253,7 +257,8 @@ def _address_problems(address: str) -> Iterable[str]:
         yield "Spaces and control characters are not allowed."
 
 
-def _check_body(body: str, problems: Problems) -> None:
+def check_body(body: str, problems: Problems) -> None:
+    """Add what is wrong with a text to *problems*."""
     if _SURROGATE.search(body):
         problems.add("body", "It contains a lone surrogate, which is not a character.")
 

@@ -214,6 +214,20 @@ class EmailActionResult(Record, frozen=True, kw_only=True):
 
 
 @output
+class DraftActionResult(Record, frozen=True, kw_only=True):
+    """The result of a change of a draft."""
+
+    success: Success = True
+    draft_id: Annotated[
+        str | None, visible("The draft's id; another one on own servers after each change.")
+    ] = None
+    version: Annotated[str | None, visible("The draft's version after the change.")] = None
+    email_id: Annotated[str | None, visible("The id of the message in the draft.")] = None
+    error_code: ErrorText = None
+    error_message: ErrorText = None
+
+
+@output
 class UploadedAttachment(Record, frozen=True, kw_only=True):
     """A file that was uploaded to be attached to messages."""
 

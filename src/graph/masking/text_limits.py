@@ -108,6 +108,9 @@ MEMBERS: Mapping[str, TextLimit] = MappingProxyType(
         "AttachmentInput.handle": TextLimit(100, code=None),
         "SendEmailInput.subject": TextLimit(998),  # the longest line of RFC 5322
         "SendEmailInput.body": TextLimit(MAX_BODY),
+        "UpdateDraftInput.subject": TextLimit(998),
+        "UpdateDraftInput.body": TextLimit(MAX_BODY),
+        "UpdateDraftInput.removeAttachments": _ID,
         "ReplyEmailInput.body": TextLimit(MAX_BODY),
         "ForwardEmailInput.body": TextLimit(MAX_BODY),
         "ModifyEmailInput.addLabels": TextLimit(225),

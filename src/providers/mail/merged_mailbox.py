@@ -35,6 +35,10 @@ Pair = tuple[ConnectionInfo, mail.MailPort]
 _BEGINNING = merging.ConnectionPosition()
 
 
+async def _find(port: mail.MailPort, native: str) -> object:
+    return await port.get(native, wanted=frozenset({"id"}))
+
+
 class MergedMailbox:
     """The mailboxes that a caller may use."""
 
@@ -298,14 +302,28 @@ class MergedMailbox:
         write: Callable[[Pair, str], Awaitable[mail_records.SentMessage]],
         *,
         attempt: mail.SendAttempt | None = None,
+        find: Callable[[mail.MailPort, str], Awaitable[object]] = _find,
     ) -> mail_records.SentMessage:
+        """
+        Write through the connection that holds an object; return prefixed ids.
+
+        Args:
+            mail_id: Prefixed id of the object.
+            write: Makes the call with a connection and the native id.
+            attempt: Of a send.
+            find: Reads the object; raises `Missing` where a mailbox does not hold it.
+
+        Raises:
+            Missing: Not found.
+            ReadOnlyMailbox: In a mailbox that may only be read.
+        """
         provider, native, candidates = self._candidates(mail_id)
         pairs = [(pair[0], pair) for pair in _of_attempt(attempt, candidates)]
         try:
             sent = await write_to_first_holder(pairs, lambda pair: write(pair, native))
         except Missing:
             for info, port in candidates:
-                if not info.can_write and await _has(port, native):
+                if not info.can_write and await _has(find(port, native)):
                     raise mail.ReadOnlyMailbox from None
             raise
         return _sent(sent, provider)
@@ -366,9 +384,9 @@ async def _probe(port: mail.MailPort) -> None:
         raise delivery.not_sent(failure) from failure
 
 
-async def _has(port: mail.MailPort, native: str) -> bool:
+async def _has(finding: Awaitable[object]) -> bool:
     try:
-        await port.get(native, wanted=frozenset({"id"}))
+        await finding
     except ProviderFailure:
         return False
     return True

@@ -5,7 +5,13 @@ A draft has an id, the message that it is now, and a version. Ids are native.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from providers.records.mail import Participant
+
+if TYPE_CHECKING:
+    from providers.ports.mail import OutgoingFile
 
 
 class DraftIdentity(NamedTuple):
@@ -23,6 +29,28 @@ class DraftIdentity(NamedTuple):
     version: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DraftChange:
+    """
+    A change of a draft; what is None stays as it is.
+
+    Attributes:
+        body_type: Of the new body: "html" or "text".
+        files: Attached besides those that the draft has.
+        removed: Ids of attachments that go.
+    """
+
+    to: tuple[Participant, ...] | None = None
+    cc: tuple[Participant, ...] | None = None
+    bcc: tuple[Participant, ...] | None = None
+    subject: str | None = None
+    body: str | None = None
+    body_type: str = "html"
+    importance: str | None = None
+    files: "tuple[OutgoingFile, ...]" = ()
+    removed: tuple[str, ...] = ()
+
+
 class DraftPort(Protocol):
     """The drafts of one connection; every method raises members of `providers.failures`."""
 
@@ -35,4 +63,15 @@ class DraftPort(Protocol):
 
         Raises:
             Missing: There is none: it was sent or deleted, or the id is of another message.
+        """
+
+    async def update(self, identity: DraftIdentity, change: DraftChange) -> DraftIdentity:
+        """
+        Change the named members and no other; return the draft as it is then.
+
+        Raises:
+            Missing: There is no such draft, or it has no such attachment.
+            Stale: Somebody has changed it since it was located.
+            Impossible: It cannot be changed so.
+            UnsafeMessage: A value cannot be written.
         """

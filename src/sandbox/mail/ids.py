@@ -14,10 +14,11 @@ def message_id(mailbox: str, seq: int, change: int) -> str:
     """
     Return a message's id: 16 hexadecimal digits, or a long text with ``-``, ``_`` and ``=``.
 
-    Provider B's plain id depends on *change* too, because a move gives a message a new id there.
+    A new id of the same message depends on *change* too: a move gives one on provider B, an edit of
+    a draft on provider A, where the first id does not depend on it.
     """
     if mailbox == PROVIDER_A:
-        return _hex(f"message/{seq}")
+        return _hex(f"message/{seq}/{change}") if change else _hex(f"message/{seq}")
     return f"AAMkAG{_STORE_GUID}-{_text(f'message/{seq}/{change}', 45)}_AAA="
 
 

@@ -19,8 +19,8 @@ class StoredMail:
     Attributes:
         mailbox: "provider-a" or "provider-b".
         seq: Number of the message over both mailboxes.
-        id: Its id in the API. On provider B a move changes it.
-        immutable_id: Never changes; equal to *id* on provider A.
+        id: Its id in the API. On provider B a move changes it, on provider A an edit of a draft.
+        immutable_id: Never changes; on provider A the first *id*, as in the id of a draft.
         received_ms: Milliseconds since the epoch, UTC.
         folder: One of `FOLDERS`.
         labels: Names of user labels (A) or categories (B). On provider A also system labels that

@@ -148,7 +148,8 @@ class MailStore:
         new_id: bool = False,
     ) -> StoredMail:
         """
-        Change the members that are not None; *new_id* renews provider B's plain id, as a move does.
+        Change the members that are not None; *new_id* renews the plain id, as a move does
+        on provider B and an edit of a draft on provider A.
 
         Raises:
             KeyError: There is no such message.
@@ -223,7 +224,7 @@ class MailStore:
         return StoredMail(
             seq=seq,
             mailbox=mailbox,
-            id=mail_ids.message_id(mailbox, seq, change),
+            id=mail_ids.message_id(mailbox, seq, 0 if mailbox == PROVIDER_A else change),
             immutable_id=mail_ids.immutable_id(mailbox, seq),
             thread_id=self._assign_thread(mailbox, mail, seq),
             raw=mail.raw,

@@ -85,6 +85,30 @@ async def append(
     return _location(reply, _APPENDED, folder)
 
 
+async def replace_draft(
+    session: Session, location: Location, message: SerializedMessage
+) -> Location:
+    """
+    Store a message in place of a draft; return its location.
+
+    A draft that somebody has changed or removed meanwhile leaves both versions.
+
+    Raises:
+        Missing: The draft is gone.
+        Impossible: The server cannot remove one message without touching others, or does not tell
+            where the new one is.
+    """
+    if "UIDPLUS" not in session.capabilities:
+        raise Impossible(_NO_EXPUNGE)
+    await reading.fetch_message(session, location, "UID FLAGS")
+    appended = await append(session, location.folder, message, "(\\Draft \\Seen)")
+    if appended is None:
+        raise Impossible("The mail server does not tell where it stored the draft.")
+    await open_synchronized(session, location)
+    await expunge(session, location.uid)
+    return appended
+
+
 async def move(session: Session, uid: int, target: bytes) -> Location | None:
     """
     Move a message of the folder that is open; None: the server does not report the new location.

@@ -1,5 +1,6 @@
 """The mail port of one account on an IMAP server."""
 
+import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -19,15 +20,18 @@ from providers.connectors.imap import (
 from providers.connectors.imap.account_memory import AccountMemory
 from providers.connectors.imap.folders import Folder, Role, read_folders
 from providers.connectors.imap.message_ids import Location, MessageIds
-from providers.connectors.imap.sending import Sender
+from providers.connectors.imap.sending import Sender, read_whole
 from providers.connectors.imap.sign_in import Connection, ImapAccess, read_access
+from providers.dry_run import confirm_write
 from providers.failures import Missing, ProviderFailure
 from providers.imap.session import Session
 from providers.imap.submission import CONNECT_SECONDS
 from providers.mail import delivery
+from providers.mail.compose import SerializedMessage
+from providers.mail.drafts import editing
 from providers.mail.scanning import MAX_PAGES
 from providers.ports.connection import ConnectionInfo
-from providers.ports.drafts import DraftIdentity
+from providers.ports.drafts import DraftChange, DraftIdentity
 from providers.ports.mail import (
     AttachmentContent,
     AttachmentFile,
@@ -43,6 +47,7 @@ from providers.ports.opening import Opening
 from providers.records import mail as mail_records
 
 T = TypeVar("T")
+_SECTION = re.compile(r"[1-9][0-9]{0,3}", re.ASCII)
 
 
 def open_port(opening: Opening) -> "ImapMailbox":
@@ -225,6 +230,28 @@ class ImapDrafts:
 
         await connection.read(run)
         return DraftIdentity(draft_id, draft_id, version=draft_id)
+
+    async def update(self, identity: DraftIdentity, change: DraftChange) -> DraftIdentity:
+        connection = await self._connect()
+        location = connection.ids.location(identity.id)
+        removed = [_path(name, identity) for name in change.removed]
+        raw = await connection.read(lambda session: read_whole(session, location))
+        edited = SerializedMessage((await editing.edit(raw, change, removed),))
+        await confirm_write(connection.id)
+        new = await connection.write(
+            lambda session: filing.replace_draft(session, location, edited)
+        )
+        name = connection.ids.message_id(new)
+        return DraftIdentity(name, name, version=name)
+
+
+def _path(attachment_id: str, identity: DraftIdentity) -> editing.Path:
+    """Return where an attachment is in the message, by its id."""
+    owner, _, section = attachment_id.partition(".")
+    places = section.split(".")
+    if owner != identity.id or not all(map(_SECTION.fullmatch, places)):
+        raise Missing
+    return tuple(int(place) - 1 for place in places)
 
 
 async def _write(connection: Connection, work: Callable[[Session], Awaitable[T]]) -> T:

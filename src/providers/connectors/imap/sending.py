@@ -74,7 +74,7 @@ class Sender:
         )
 
     async def _forward(self, location: Location, forward: Forward) -> OutgoingMessage:
-        raw = await self._connection.read(lambda session: _whole(session, location))
+        raw = await self._connection.read(lambda session: read_whole(session, location))
         return await outgoing.forward_message(
             raw, forward, sender=self._connection.email, provider=mapping.PROVIDER
         )
@@ -118,7 +118,7 @@ class Sender:
         return await self._connection.read(work)
 
 
-async def _whole(session: Session, location: Location) -> bytes:
+async def read_whole(session: Session, location: Location) -> bytes:
     """
     Read a message as it is stored.
 

@@ -1,15 +1,20 @@
 """Drafts of all mailboxes of a caller, by their prefixed ids (docs/spec/drafts.md)."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from collections.abc import Set as AbstractSet
 
 from providers import ids
-from providers.failures import Missing
+from providers.failures import Missing, Stale
 from providers.mail import merging
 from providers.mail.merged_mailbox import MergedMailbox
-from providers.ports.drafts import DraftIdentity
-from providers.ports.mail import MailPort
+from providers.ports.connection import ConnectionInfo
+from providers.ports.drafts import DraftChange, DraftIdentity
+from providers.ports.mail import CheckRecipients, MailPort
 from providers.records import mail as mail_records
+from providers.write_previews import Change, current_preview
+
+_RECIPIENTS = ("to", "cc", "bcc")
+_CHANGED = (*_RECIPIENTS, "subject", "body", "importance")  # attributes of emails, mask words too
 
 
 class MergedDrafts:
@@ -55,6 +60,116 @@ class MergedDrafts:
 
         provider, (identity, email) = await self._mailbox.first_holder(draft_id, read)
         return _record(identity, merging.with_prefixed_ids((email,), provider, wanted)[0])
+
+    async def trash(self, draft_id: str, version: str | None) -> None:
+        """
+        Move a draft to the trash, recoverably.
+
+        Raises:
+            Missing: There is no such draft.
+            Stale: Its version is not *version*.
+            Impossible: The mailbox refused or failed.
+            ReadOnlyMailbox: It is in a mailbox that may only be read.
+        """
+
+        async def trash(port: MailPort, native: str) -> DraftIdentity:
+            identity = await _current(port, native, version)
+            await port.trash(identity.message_id)
+            return identity
+
+        await self._write(draft_id, trash)
+
+    async def update(
+        self, draft_id: str, change: DraftChange, version: str | None, check: CheckRecipients | None
+    ) -> DraftIdentity:
+        """
+        Change the named members of a draft; return it with prefixed ids.
+
+        *check* is called with the recipients that the draft will have; it raises when the caller
+        may not write to one of them. None: the caller may.
+
+        Raises:
+            UnsafeMessage: A value cannot be written.
+            Missing, Stale, Impossible, ReadOnlyMailbox: As `trash`.
+        """
+
+        async def update(port: MailPort, native: str) -> DraftIdentity:
+            identity = await _current(port, native, version)
+            if check is not None:
+                check(await _recipients(port, identity, change))
+            await _describe(port, identity, change)
+            return await port.drafts.update(identity, change)
+
+        return await self._write(draft_id, update)
+
+    async def _write(
+        self, draft_id: str, write: Callable[[MailPort, str], Awaitable[DraftIdentity]]
+    ) -> DraftIdentity:
+        identity: DraftIdentity | None = None
+
+        async def run(
+            pair: tuple[ConnectionInfo, MailPort], native: str
+        ) -> mail_records.SentMessage:
+            nonlocal identity
+            identity = await write(pair[1], native)
+            return mail_records.SentMessage(email_id=identity.message_id, thread_id=identity.id)
+
+        written = await self._mailbox.write(
+            draft_id, run, find=lambda port, native: port.drafts.locate(native)
+        )
+        version = "" if identity is None else identity.version
+        return DraftIdentity(written.thread_id or "", written.email_id or "", version)
+
+
+async def _current(port: MailPort, native: str, version: str | None) -> DraftIdentity:
+    """
+    Find a draft that a write is about.
+
+    Raises:
+        Missing: There is none.
+        Stale: It is not the *version* that the caller has seen; a draft whose id is its version,
+            and that is gone, was changed.
+    """
+    try:
+        identity = await port.drafts.locate(native)
+    except Missing:
+        if version == native:
+            raise Stale from None
+        raise
+    if version not in {None, identity.version}:
+        raise Stale
+    return identity
+
+
+async def _recipients(
+    port: MailPort, identity: DraftIdentity, change: DraftChange
+) -> list[mail_records.Participant]:
+    """Return the recipients of a draft as *change* will leave them."""
+    left = frozenset(name for name in _RECIPIENTS if getattr(change, name) is None)
+    email = await port.get(identity.message_id, wanted=left) if left else None
+    groups = (getattr(email if name in left else change, name) for name in _RECIPIENTS)
+    return [person for group in groups for person in group or ()]
+
+
+async def _describe(port: MailPort, identity: DraftIdentity, change: DraftChange) -> None:
+    """Describe a change to a dry run, with the old values that its caller may see."""
+    preview = current_preview()
+    if preview is None:
+        return
+    named = frozenset(name for name in _CHANGED if getattr(change, name) is not None)
+    shown = named - preview.hidden
+    email = await port.get(identity.message_id, wanted=shown) if shown else None
+    preview.changes = tuple(
+        Change(
+            field=name,
+            before=getattr(email, name) if name in shown else None,
+            after=getattr(change, name),
+            masked_by=name,
+        )
+        for name in _CHANGED
+        if name in named
+    )
+    preview.basis += (identity.version,)
 
 
 def _record(identity: DraftIdentity, email: mail_records.Email) -> mail_records.StoredDraft:

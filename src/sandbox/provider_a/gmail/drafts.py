@@ -9,6 +9,7 @@ from sandbox.mail.store import NEW_THREAD, StoredMail
 from sandbox.provider_a.errors import GoogleError, NotFound, require_scope
 from sandbox.provider_a.gmail import sending
 from sandbox.provider_a.gmail.messages import MessageViews
+from sandbox.provider_a.gmail.paging import cut_page
 from sandbox.provider_a.gmail.reading import ReadEndpoints
 from sandbox.provider_a.gmail.writing import MODIFY, read_body, read_raw, read_thread_id
 from sandbox.state import SandboxState
@@ -37,13 +38,16 @@ class DraftEndpoints:
 
     def list(self, request: Request) -> Any:
         require_scope(request.grant, *_READ)
-        drafts = [mail for mail in self._reading.matching(request) if mail.folder == "drafts"]
+        drafts = (mail for mail in self._reading.matching(request) if mail.folder == "drafts")
+        page, token, total = cut_page(request, drafts)
         references = [
             {"id": _draft_id(draft), "message": {"id": draft.id, "threadId": draft.thread_id}}
-            for draft in drafts
+            for draft in page
         ]
         content: dict[str, Any] = {"drafts": references} if references else {}
-        return {**content, "resultSizeEstimate": len(references)}
+        if token:
+            content["nextPageToken"] = token
+        return {**content, "resultSizeEstimate": total}
 
     def get(self, request: Request, draft: str) -> Any:
         require_scope(request.grant, *_READ)
@@ -52,10 +56,13 @@ class DraftEndpoints:
         return {"id": draft, "message": self._messages.write(mail, form)}
 
     def update(self, request: Request, draft: str) -> Any:
+        return self.update_raw(request, draft, read_raw(read_message(read_body(request))))
+
+    def update_raw(self, request: Request, draft: str, raw: bytes) -> Any:
+        """Replace the message of a draft by another one, with an id of its own."""
         require_scope(request.grant, *_WRITE)
         mail = self._existing(draft)
-        raw = read_raw(read_message(read_body(request)))
-        return self._written(self._mails.update(PROVIDER_A, mail.id, raw=raw))
+        return self._written(self._mails.update(PROVIDER_A, mail.id, raw=raw, new_id=True))
 
     def delete(self, request: Request, draft: str) -> None:
         require_scope(request.grant, *_WRITE)
@@ -99,4 +106,4 @@ def read_message(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def _draft_id(mail: StoredMail) -> str:
-    return f"r{int(mail.id, 16)}"
+    return f"r{int(mail.immutable_id, 16)}"

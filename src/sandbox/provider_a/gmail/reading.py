@@ -149,7 +149,7 @@ class ReadEndpoints:
             GoogleError: 400 for a malformed id, 404 for an unknown one.
         """
         mail = self._mails.find(PROVIDER_A, message)
-        if mail is None:
+        if mail is None or mail.id != message:  # the first id of a draft that was edited
             raise _unknown_id(message)
         return mail
 

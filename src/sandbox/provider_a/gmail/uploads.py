@@ -41,12 +41,12 @@ def create_handler(state: SandboxState) -> Handler:
 
     async def handle(request: Request) -> Response | None:
         segments = request.segments
-        if segments[:4] != _MESSAGES or segments[5:] not in {
-            ("messages", "send"),
-            ("messages", "import"),
-            ("messages",),
-            ("drafts",),
-        }:
+        is_update = request.method == "PUT" and segments[5:6] == ("drafts",) and len(segments) == 7
+        if segments[:4] != _MESSAGES or (
+            not is_update
+            and segments[5:]
+            not in {("messages", "send"), ("messages", "import"), ("messages",), ("drafts",)}
+        ):
             return None
         if request.first("uploadType") == "resumable":
             unfinished = uploads.start(request) or uploads.receive(request)
@@ -112,6 +112,8 @@ class _Uploads:
             raise GoogleError(413, "Request payload size exceeds the limit.", "uploadTooLarge")
         if not raw:
             raise GoogleError(400, "Media upload is empty", "invalidArgument")
+        if request.segments[-2] == "drafts":
+            return self._drafts.update_raw(request, request.segments[-1], raw)
         if request.segments[-1] == "drafts":
             return self._drafts.create_raw(request, raw, read_message(content))
         if request.segments[-1] == "send":

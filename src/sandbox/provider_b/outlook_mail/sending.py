@@ -49,6 +49,7 @@ class SendEndpoints:
             add("POST", root, self.create)
             add("POST", f"{root}/{{message}}/send", self.send_draft)
             add("POST", f"{root}/{{message}}/attachments", self.attach)
+            add("DELETE", f"{root}/{{message}}/attachments/{{attachment}}", self.detach)
             for word, operation in _REPLY_OPERATIONS.items():
                 add("POST", f"{root}/{{message}}/{word}", self._endpoint(operation))
 
@@ -102,6 +103,25 @@ class SendEndpoints:
         changed = self._mails.update(PROVIDER_B, mail.id, raw=raw)
         context = call.odata_context(f"messages('{message}')/attachments/$entity")
         return ok({"@odata.context": context, **self._last_attachment(call, changed)}, 201)
+
+    def detach(
+        self,
+        call: UserCall,
+        message: str,
+        attachment: str,
+        folder: str = "",  # noqa: ARG002 - part of the path
+    ) -> Response:
+        """``DELETE /messages/{id}/attachments/{id}``: removes a file of a draft; 204."""
+        call.require_scope(*WRITE)
+        mail = self._mailbox.mail(message)
+        part = attachments.find_attachment(self._mailbox.view(mail), attachment)
+        if mail.folder != "drafts" or part is None:
+            raise not_found()
+        content = self._mailbox.contents(mail)
+        files = (compose.from_part(other) for other in content.attachments if other is not part)
+        composed = replace(compose.from_content(content), files=tuple(files))
+        self._mails.update(PROVIDER_B, mail.id, raw=rfc822.to_bytes(composed))
+        return empty(204)
 
     def _last_attachment(self, call: UserCall, mail: StoredMail) -> dict[str, Any]:
         part = self._mailbox.contents(mail).attachments[-1]

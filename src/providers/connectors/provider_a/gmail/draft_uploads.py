@@ -24,8 +24,14 @@ _SLICE_SECONDS = 30.0
 _MAX_RESPONSE = 1024 * 1024  # bytes
 
 
-async def upload_whole(upstream: Upstream, raw: bytes, thread_id: str | None) -> Response:
-    """Create a draft in one call; only an upload of two parts can name a thread."""
+async def upload_whole(
+    upstream: Upstream, raw: bytes, thread_id: str | None, draft_id: str | None = None
+) -> Response:
+    """
+    Create a draft, or replace the one with *draft_id*, in one call.
+
+    Only an upload of two parts can name a thread.
+    """
     kind, content_type, content = "media", "message/rfc822", raw
     if thread_id is not None:
         boundary = f"=_{secrets.token_hex(16)}".encode()
@@ -40,9 +46,10 @@ async def upload_whole(upstream: Upstream, raw: bytes, thread_id: str | None) ->
             )
         )
     return await upstream.call(
-        "POST",
+        "POST" if draft_id is None else "PUT",
         "upload",
         *DRAFTS,
+        *(() if draft_id is None else (draft_id,)),
         params=(("uploadType", kind),),
         content=content,
         headers={"content-type": content_type},

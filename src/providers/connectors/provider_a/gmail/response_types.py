@@ -205,4 +205,10 @@ class Profile(GoogleStruct):
 class RawMessage(GoogleStruct):
     """The bytes of a message, base64url."""
 
+    id: str = ""
+    thread_id: str | None = None
     raw: str = ""
+
+
+class RawDraft(GoogleStruct):
+    message: RawMessage

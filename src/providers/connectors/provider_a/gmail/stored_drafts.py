@@ -5,20 +5,26 @@ A draft keeps its id; each change gives it another message, whose id is therefor
 """
 
 import re
+from base64 import urlsafe_b64encode
 from collections.abc import Mapping, Sequence
 
+from providers.connectors.provider_a.gmail import draft_uploads, mapping
 from providers.connectors.provider_a.gmail.draft_uploads import DRAFTS
-from providers.connectors.provider_a.gmail.response_types import DraftPage, DraftReference
+from providers.connectors.provider_a.gmail.drafts import JSON_BYTES, MAX_MESSAGE_BYTES
+from providers.connectors.provider_a.gmail.response_types import DraftPage, DraftReference, RawDraft
 from providers.connectors.provider_a.paging import pages
-from providers.failures import Missing
+from providers.failures import Broken, Missing, Refused, Stale
 from providers.http.client import Upstream
 from providers.ids import is_provider_a_id
-from providers.ports.drafts import DraftIdentity
+from providers.mail.drafts import editing
+from providers.ports.drafts import DraftChange, DraftIdentity
 
 _MAX_LISTED = 2500  # drafts that are looked through for a message
 _PAGE = 500
 _MESSAGE_ID = re.compile(r"[0-9a-f]{1,32}")  # ids of drafts have another first letter
 _LISTED = (("maxResults", str(_PAGE)), ("fields", "nextPageToken,drafts(id,message(id))"))
+_NUMBER = re.compile(r"[0-9]{1,4}", re.ASCII)
+_WHOLE = (("format", "raw"), ("fields", "id,message(id,threadId,raw)"))
 _STATE = (("format", "minimal"), ("fields", "id,message(id)"))
 
 
@@ -40,6 +46,33 @@ class GmailDrafts:
                 break
         return by_message
 
+    async def update(self, identity: DraftIdentity, change: DraftChange) -> DraftIdentity:
+        response = await self._upstream.call(
+            "GET", *DRAFTS, identity.id, params=_WHOLE, max_bytes=2 * MAX_MESSAGE_BYTES
+        )
+        message = response.decode(RawDraft).message
+        if message.id != identity.message_id:
+            raise Stale
+        raw = mapping.decode_base64url(message.raw)
+        removed = [_path(name, identity) for name in change.removed]
+        edited = await editing.edit(raw, change, removed)
+        if len(edited) > MAX_MESSAGE_BYTES:
+            raise Refused("The message is too large for the provider.", status=413)
+        return await self._put(identity.id, edited, message.thread_id)
+
+    async def _put(self, draft_id: str, raw: bytes, thread_id: str | None) -> DraftIdentity:
+        if len(raw) > JSON_BYTES:
+            response = await draft_uploads.upload_whole(self._upstream, raw, thread_id, draft_id)
+        else:
+            message = {"raw": urlsafe_b64encode(raw).decode(), "threadId": thread_id}
+            response = await self._upstream.call(
+                "PUT", *DRAFTS, draft_id, json={"message": message}
+            )
+        identity = _identity(response.decode(DraftReference))
+        if identity is None:
+            raise Broken
+        return identity
+
     async def locate(self, draft_id: str) -> DraftIdentity:
         if _MESSAGE_ID.fullmatch(draft_id):
             by_message = await self.identities([draft_id])
@@ -52,6 +85,15 @@ class GmailDrafts:
         if identity is None:
             raise Missing
         return identity
+
+
+def _path(attachment_id: str, identity: DraftIdentity) -> editing.Path:
+    """Return where an attachment is in the message, by its id."""
+    owner, _, part = attachment_id.partition(".")
+    places = part.split(".")
+    if owner != identity.message_id or not all(map(_NUMBER.fullmatch, places)):
+        raise Missing
+    return tuple(map(int, places))
 
 
 def _identity(draft: DraftReference) -> DraftIdentity | None:

@@ -44,6 +44,10 @@ class Attachment(CamelStruct):
     is_inline: bool = False
 
 
+class AttachmentPage(CamelStruct):
+    value: tuple[Attachment, ...] = ()
+
+
 class Message(CamelStruct):
     """
     A message, decoded by `decode_message` or `decode_page`.

@@ -5,14 +5,20 @@ A draft is a message; its change key is the version.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from providers.connectors.provider_b import batch
 from providers.connectors.provider_b.account_cache import MESSAGES, PREFER
-from providers.connectors.provider_b.outlook_mail.response_types import Message, decode_message
+from providers.connectors.provider_b.outlook_mail import attaching, mapping
+from providers.connectors.provider_b.outlook_mail.response_types import (
+    AttachmentPage,
+    Message,
+    decode_message,
+)
 from providers.failures import Missing
 from providers.http.client import Upstream
 from providers.ids import is_provider_b_id
-from providers.ports.drafts import DraftIdentity
+from providers.ports.drafts import DraftChange, DraftIdentity
 
 _STATE = (("$select", "id,isDraft"),)
 
@@ -22,6 +28,7 @@ class OutlookDrafts:
 
     def __init__(self, upstream: Upstream) -> None:
         self._upstream = upstream
+        self._call = partial(upstream.call, headers=PREFER)
 
     async def identities(self, message_ids: Sequence[str]) -> Mapping[str, DraftIdentity]:
         valid = list(filter(is_provider_b_id, message_ids))
@@ -31,13 +38,48 @@ class OutlookDrafts:
     async def locate(self, draft_id: str) -> DraftIdentity:
         if not is_provider_b_id(draft_id):
             raise Missing
-        response = await self._upstream.call(
-            "GET", *MESSAGES, draft_id, params=_STATE, headers=PREFER
-        )
+        response = await self._call("GET", *MESSAGES, draft_id, params=_STATE)
         message = decode_message(response)
         if not message.is_draft or not is_provider_b_id(message.id):
             raise Missing
         return _identity(message)
+
+    async def update(self, identity: DraftIdentity, change: DraftChange) -> DraftIdentity:
+        await self._require_attachments(identity.id, change.removed)
+        members = _members(change)
+        if members:
+            tag = {"if-match": f'W/"{identity.version}"'}
+            await self._call("PATCH", *MESSAGES, identity.id, json=members, headers=PREFER | tag)
+        for attachment in change.removed:
+            await self._call("DELETE", *MESSAGES, identity.id, "attachments", attachment)
+        for file in change.files:
+            await attaching.attach(self._upstream, identity.id, file)
+        return await self.locate(identity.id)
+
+    async def _require_attachments(self, draft_id: str, attachments: Sequence[str]) -> None:
+        """Check that a draft has the attachments, before anything is changed."""
+        if attachments:
+            params = (("$select", "id"),)
+            response = await self._call("GET", *MESSAGES, draft_id, "attachments", params=params)
+            known = {attachment.id for attachment in response.decode(AttachmentPage).value}
+            if not known.issuperset(attachments):
+                raise Missing
+
+
+def _members(change: DraftChange) -> dict[str, object]:
+    """Return the members that Graph is to set."""
+    recipients = {"to": change.to, "cc": change.cc, "bcc": change.bcc}
+    members: dict[str, object] = {
+        f"{name}Recipients": mapping.recipients(people)
+        for name, people in recipients.items()
+        if people is not None
+    }
+    texts = {"subject": change.subject, "importance": change.importance}
+    members |= {name: text for name, text in texts.items() if text is not None}
+    if change.body is not None:
+        kind = "HTML" if change.body_type == "html" else "Text"
+        members["body"] = {"contentType": kind, "content": change.body}
+    return members
 
 
 def _identity(message: Message) -> DraftIdentity:

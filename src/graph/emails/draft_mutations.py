@@ -1,0 +1,158 @@
+"""Root mutations of drafts: update and delete (docs/spec/drafts.md)."""
+
+from collections.abc import Awaitable
+from typing import Annotated, TypeVar
+
+import strawberry
+
+from graph.context import Context, Info
+from graph.emails import attached_files, inputs, previews, sending
+from graph.emails.drafts import DraftId, no_draft, require_known
+from graph.emails.enums import BodyType
+from graph.emails.problems import Problems, unsafe
+from graph.emails.types import DraftActionResult
+from graph.execution.if_match import IfMatch, parse_if_match
+from graph.masking.guards import guarded
+from policy.refusals import Conflict, InvalidInput, NotFound, ReadOnlyConnection
+from policy.vocabulary import Code, EmailField, EmailOp, Surface
+from providers import failures
+from providers.mail.drafts.merged_drafts import MergedDrafts
+from providers.ports.drafts import DraftChange
+from providers.ports.mail import ReadOnlyMailbox, UnsafeMessage
+from providers.write_previews import Resource
+
+MAX_REMOVED = 50
+_RECIPIENTS = (EmailField.TO, EmailField.CC, EmailField.BCC)
+
+# Who is added to the recipients of a draft will read these (docs/spec/drafts.md#hidden-fields).
+_READ_BY_RECIPIENTS = (
+    EmailField.SUBJECT,
+    EmailField.TO,
+    EmailField.CC,
+    EmailField.BODY,
+    EmailField.ATTACHMENTS,
+)
+
+T = TypeVar("T")
+
+
+@guarded(EmailOp.WRITE_DRAFTS, revealing=dict.fromkeys(("to", "cc", "bcc"), _READ_BY_RECIPIENTS))
+async def update_draft(
+    info: Info,
+    draft_id: DraftId,
+    written: Annotated[
+        inputs.UpdateDraftInput, strawberry.argument(name="input", description="What to change.")
+    ],
+    *,
+    if_match: IfMatch = None,
+) -> DraftActionResult:
+    """Change the named members of a draft and no other."""
+    context = info.context
+    change = await _change(written, context)
+    version = _version(if_match)
+    sending.require_writable(context)
+    _require_allowed(change, context)
+    require_known(draft_id)
+    if change.files:  # which a second time would attach again
+        context.refuse_uncertain_retry()
+    previews.describe_draft_change(draft_id, change.files)
+    check = sending.recipient_check(context.caller)
+    draft = await _translate_failures(
+        MergedDrafts(context.mail).update(draft_id, change, version, check)
+    )
+    return DraftActionResult(draft_id=draft.id, version=draft.version, email_id=draft.message_id)
+
+
+@guarded(EmailOp.WRITE_DRAFTS)
+async def delete_draft(
+    info: Info, draft_id: DraftId, *, if_match: IfMatch = None
+) -> DraftActionResult:
+    """Move a draft to the trash, from which it can be recovered."""
+    context, version = info.context, _version(if_match)
+    context.caller.usable_connections(Surface.EMAIL)
+    require_known(draft_id)
+    previews.describe_draft_change(draft_id, destination=Resource(kind="trash"))
+    await _translate_failures(MergedDrafts(context.mail).trash(draft_id, version))
+    return DraftActionResult(draft_id=draft_id)
+
+
+async def _change(written: inputs.UpdateDraftInput, context: Context) -> DraftChange:
+    """
+    Check the input of a change.
+
+    Raises:
+        InvalidInput: `VALIDATION_ERROR`, one detail per problem.
+    """
+    problems = Problems()
+    groups = [("to", written.to), ("cc", written.cc), ("bcc", written.bcc)]
+    named = [(name, people) for name, people in groups if people is not None]
+    people = sending.checked_recipients(named or [("to", [])], problems, is_draft=True)
+    if written.subject is not None and unsafe(written.subject):
+        problems.add("subject", "Line breaks and control characters are not allowed.")
+    if written.body is None and written.body_type is not None:
+        problems.add("bodyType", "It is the format of body, which is missing.")
+    sending.check_body(written.body or "", problems)
+    removed = written.remove_attachments or []
+    if len(removed) > MAX_REMOVED:
+        problems.add("removeAttachments", f"At most {MAX_REMOVED} ids are allowed.")
+    files = await attached_files.read(written.add_attachments, problems, context)
+    problems.raise_if_any()
+    change = DraftChange(
+        **dict(zip((name for name, _ in named), people, strict=False)),
+        subject=written.subject,
+        body=written.body,
+        body_type=(written.body_type or BodyType.HTML).value,
+        importance=None if written.importance is None else written.importance.value,
+        files=files,
+        removed=tuple(dict.fromkeys(removed)),
+    )
+    if change == DraftChange(body_type=change.body_type):
+        problems.add("input", "It must have at least one member.")
+        problems.raise_if_any()
+    return change
+
+
+def _require_allowed(change: DraftChange, context: Context) -> None:
+    """
+    Check that the recipients that a change names may be written to.
+
+    Raises:
+        RecipientNotAllowed: The recipient rules exclude one.
+        FieldNotVisible: They would read what the token may not see, or the rules would tell hidden
+            recipients.
+    """
+    caller = context.caller
+    if any(getattr(change, name.value) is not None for name in _RECIPIENTS):
+        caller.require_visible("Changing the recipients of a draft", *_READ_BY_RECIPIENTS)
+    caller.require_visible_recipients("Changing a draft", *_RECIPIENTS)
+    caller.require_recipients(sending.named_recipients(change))
+
+
+def _version(if_match: str | None) -> str | None:
+    """Return the version in an `If-Match`, which a header has in quotation marks."""
+    tag = parse_if_match(if_match)
+    return None if tag is None else tag.removeprefix("W/").strip('"')
+
+
+async def _translate_failures(call: Awaitable[T]) -> T:
+    """Await a write; convert its failures to the errors of docs/spec/drafts.md#refusals."""
+    try:
+        return await call
+    except ReadOnlyMailbox as problem:
+        raise ReadOnlyConnection from problem
+    except UnsafeMessage as problem:
+        message = "The draft cannot be encoded safely."
+        raise InvalidInput(message, code=Code.VALIDATION_ERROR) from problem
+    except failures.Impossible as problem:
+        raise NotFound(problem.message) from problem
+    except failures.Missing as missing:
+        raise no_draft() from missing
+    except failures.Stale as stale:
+        raise Conflict(
+            "The draft has changed since it was read.", code=Code.PRECONDITION_FAILED
+        ) from stale
+    except failures.Refused as problem:
+        if problem.status == 413:
+            message = "The draft is larger than the provider of this account allows."
+            raise Conflict(message, code=Code.PAYLOAD_TOO_LARGE) from problem
+        raise
