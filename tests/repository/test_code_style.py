@@ -27,7 +27,7 @@ BUDGETS = {
     "gateway": 32_000,
     "graph": 17_560,
     "policy": 4_800,
-    "providers": 43_440,
+    "providers": 43_070,
     "rest_compat": 6_000,
 }
 

@@ -42,29 +42,25 @@ def dns(dovecot, postfix):
     with dns_server(
         f"srv-host=_imaps._tcp.example.test,localhost,{dovecot.tls_port},0,1",
         f"srv-host=_imap._tcp.example.test,localhost,{dovecot.port},10,1",
-        f"srv-host=_submissions._tcp.example.test,localhost,{postfix.tls_port},5,1",
-        f"srv-host=_submissions._tcp.example.test,localhost,{postfix.port},5,9",
+        f"srv-host=_submissions._tcp.example.test,localhost,{postfix.port},6,9",
+        f"srv-host=_submissions._tcp.example.test,localhost,{postfix.port},5,1",
+        f"srv-host=_submissions._tcp.example.test,localhost,{postfix.tls_port},5,9",
         "srv-host=_submission._tcp.example.test,.,0,0,0",
-        "txt-record=_caldavs._tcp.example.test,path=/ada/",
         "address=/mail.example.test/127.0.0.9",
     ) as server:
         yield server
 
 
-async def test_the_resolver_reads_records_in_the_order_to_try_them(dns, dovecot, postfix):
+async def test_the_resolver_reads_the_record_to_try_first(dns, dovecot, postfix):
     resolver = DnsResolver(dns.address)
 
-    assert await resolver.services("_imaps._tcp.example.test") == [
-        ServiceRecord("localhost", dovecot.tls_port, 0, 1)
-    ]
-    assert await resolver.services("_submissions._tcp.example.test") == [
-        ServiceRecord("localhost", postfix.port, 5, 9),
-        ServiceRecord("localhost", postfix.tls_port, 5, 1),
-    ]
-    assert await resolver.services("_submission._tcp.example.test") == [ServiceRecord("", 0, 0, 0)]
-    assert await resolver.services("_pop3._tcp.example.test") == []
-    assert await resolver.texts("_caldavs._tcp.example.test") == ["path=/ada/"]
-    assert await resolver.texts("_imaps._tcp.example.test") == []
+    for service, record in (
+        ("_imaps", ServiceRecord("localhost", dovecot.tls_port)),
+        ("_submissions", ServiceRecord("localhost", postfix.tls_port)),
+        ("_submission", ServiceRecord("", 0)),
+        ("_pop3", None),
+    ):
+        assert await resolver.service(f"{service}._tcp.example.test") == record
     assert await resolver.addresses("mail.example.test") == ["127.0.0.9"]
     with pytest.raises(OSError):
         await resolver.addresses("nowhere.example.test")
@@ -261,7 +257,7 @@ async def test_the_management_api_searches_and_stores_nothing(world, dovecot, po
             "refused": False,
         },
         "calendar": None,
-        "steps": 4,
+        "steps": 2,
         "confirmations": [],
         "complete": True,
     }

@@ -192,8 +192,6 @@ def _require(account: OwnAccount, discovery: Discovery) -> None:
             problems.append(
                 f"The {kind} server {result.server} refused the user name or the password."
             )
-        elif not result.signed_in and account.oauth is None:
-            problems.append(f"The {kind} server {result.server} did not take the login.")
     if not problems:
         return
     hosts = [confirmation.host for confirmation in discovery.confirmations]

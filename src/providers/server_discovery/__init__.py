@@ -4,9 +4,8 @@ Discovery of the mail and calendar servers of an address: docs/spec/server-disco
     discovery         the search as a whole, within a time limit
     mail_servers      servers for IMAP and for outgoing mail, tried and signed in to
     calendar_servers  CalDAV servers, tried and signed in to
-    candidates        which servers may be those of a domain, in order
     autoconfig        the configuration file that a domain publishes
-    dns_records       SRV and TXT records, and addresses of names
+    dns_records       SRV records, and addresses of names
     web               requests to servers that nobody has confirmed yet
     trust             which servers may be called, and get a password
     search            the request, its steps and its result

@@ -1,23 +1,24 @@
 """
 The configuration of mail clients that a domain publishes over https ("autoconfig").
 
-The file is XML, parsed by expat: a document type declaration, the only place where entities can be
-declared, is refused, and so is deep nesting; its size is limited before.
+The file is XML of at most `web.MAX_BYTES`. A document type declaration, the only place where
+entities can be declared, is refused.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from xml.parsers import expat
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from xml.etree.ElementTree import Element, ParseError, TreeBuilder, XMLParser, fromstring
 
 from providers.imap.endpoints import Endpoint, Security
+from providers.server_discovery.search import Discovery, Search, StepOutcome
+from providers.server_discovery.trust import reporting
+from providers.server_discovery.web import Web
 from providers.web_addresses import ascii_host
 
-MAX_BYTES = 64 * 1024
-_MAX_DEPTH = 16
-_MAX_SERVERS = 10  # of each kind
+_FILE = "mail/config-v1.1.xml"
+_SERVERS = {"imap": "incomingServer", "smtp": "outgoingServer"}
 _SECURITIES = {"SSL": Security.TLS, "STARTTLS": Security.STARTTLS}  # "plain" is left out
-_SERVERS = {("incomingServer", "imap"): "imap", ("outgoingServer", "smtp"): "smtp"}
-_MEMBERS = frozenset({"hostname", "port", "socketType", "username"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,108 +29,87 @@ class ConfiguredServer:
     username: str
 
 
-def addresses(domain: str) -> tuple[str, ...]:
-    """Return where a domain may publish the file; the address of the account is not sent there."""
-    path = "mail/config-v1.1.xml"
-    return (
-        f"https://autoconfig.{domain}/{path}",
-        f"https://{domain}/.well-known/autoconfig/{path}",
-    )
-
-
-def parse(body: bytes, email: str) -> dict[str, Sequence[ConfiguredServer]]:
+async def read(search: Search, web: Web, result: Discovery) -> Mapping[str, ConfiguredServer]:
     """
-    Return the encrypted servers of a file by protocol, "imap" and "smtp": TLS first.
+    Return the servers of the domain's file by protocol, "imap" and "smtp".
+
+    Of two files that of the first address; the address of the account is not sent there.
+    """
+    urls = (
+        f"https://autoconfig.{search.domain}/{_FILE}",
+        f"https://{search.domain}/.well-known/autoconfig/{_FILE}",
+    )
+    files = await asyncio.gather(*(_read(url, search, web, result) for url in urls))
+    return next((servers for servers in files if servers is not None), {})
+
+
+async def _read(
+    url: str, search: Search, web: Web, result: Discovery
+) -> Mapping[str, ConfiguredServer] | None:
+    with reporting(result, url, StepOutcome.NOT_FOUND):
+        answer = await web.request("GET", url)
+        try:
+            servers = parse(answer.body, search.email)
+        except ValueError as failure:
+            result.add(url, StepOutcome.FAILED, str(failure))
+            return None
+        sentence = f"The domain's autoconfig names {len(servers)} servers."
+        result.add(url, StepOutcome.FOUND, sentence)
+        return servers
+    return None
+
+
+class _WithoutDocumentType(TreeBuilder):
+    def doctype(self, *_parts: object) -> None:
+        raise ValueError("The file declares a document type.")
+
+
+def parse(body: bytes, email: str) -> dict[str, ConfiguredServer]:
+    """
+    Return the first encrypted server of each protocol in a file; one with TLS if there is one.
 
     Raises:
         ValueError: It is no such file.
     """
-    reader = _Reader()
-    parser = expat.ParserCreate()
-    parser.buffer_text = True
-    parser.StartElementHandler = reader.start
-    parser.EndElementHandler = reader.end
-    parser.CharacterDataHandler = reader.text
-    parser.StartDoctypeDeclHandler = reader.refuse
     try:
-        parser.Parse(body[: MAX_BYTES + 1], True)
-    except (expat.ExpatError, LookupError) as failure:
+        root = fromstring(body, XMLParser(target=_WithoutDocumentType()))  # noqa: S314 - see above
+    except (ParseError, LookupError) as failure:
         raise ValueError("The file is not XML.") from failure
-    if not reader.is_configuration:
+    if root.tag != "clientConfig":
         raise ValueError("The file is not a configuration of mail clients.")
-    servers: dict[str, list[ConfiguredServer]] = {"imap": [], "smtp": []}
-    for protocol, members in reader.servers:
-        server = _server(members, email)
-        if server is not None and len(servers[protocol]) < _MAX_SERVERS:
-            servers[protocol].append(server)
-    for listed in servers.values():
-        listed.sort(key=lambda server: server.endpoint.security is not Security.TLS)
-    return dict(servers)
+    servers: dict[str, ConfiguredServer] = {}
+    for protocol, tag in _SERVERS.items():
+        listed = (
+            _server(element, email) for element in root.iter(tag) if element.get("type") == protocol
+        )
+        encrypted = [server for server in listed if server is not None]
+        if encrypted:
+            servers[protocol] = min(encrypted, key=_is_starttls)
+    return servers
 
 
-def _server(members: dict[str, str], email: str) -> ConfiguredServer | None:
-    security = _SECURITIES.get(members.get("socketType", ""))
-    port, host = members.get("port", ""), members.get("hostname", "")
-    if security is None or not (port.isascii() and port.isdecimal() and 0 < int(port) < 65536):
-        return None
+def _is_starttls(server: ConfiguredServer) -> bool:
+    return server.endpoint.security is Security.STARTTLS
+
+
+def _server(element: Element, email: str) -> ConfiguredServer | None:
+    def member(name: str) -> str:
+        text = (element.findtext(name) or "").strip()
+        return (
+            text.replace("%EMAILADDRESS%", email)
+            .replace("%EMAILLOCALPART%", email.rpartition("@")[0])
+            .replace("%EMAILDOMAIN%", email.rpartition("@")[2])
+        )
+
+    security, port, username = (member(name) for name in ("socketType", "port", "username"))
     try:
-        name = ascii_host(_filled(host, email)).lower()
+        host = ascii_host(member("hostname")).lower()
     except UnicodeError:
         return None
-    if not name or any(char in name for char in " /@:[]?#\\"):
+    is_port = port.isascii() and port.isdecimal() and len(port) < 6 and 0 < int(port) < 65536
+    if security not in _SECURITIES or not is_port:
         return None
-    username = _filled(members.get("username", ""), email)
-    return ConfiguredServer(
-        Endpoint(name, int(port), security), "" if "%" in username else username
-    )
-
-
-def _filled(text: str, email: str) -> str:
-    local_part, _, domain = email.rpartition("@")
-    for name, value in (
-        ("%EMAILADDRESS%", email),
-        ("%EMAILLOCALPART%", local_part),
-        ("%EMAILDOMAIN%", domain),
-    ):
-        text = text.replace(name, value)
-    return text
-
-
-@dataclass(slots=True)
-class _Reader:
-    """Collects the servers; the handlers of expat."""
-
-    is_configuration: bool = False
-    servers: list[tuple[str, dict[str, str]]] = field(default_factory=list)
-    _depth: int = 0
-    _current: dict[str, str] | None = None
-    _member: str = ""
-
-    def start(self, name: str, attributes: dict[str, str]) -> None:
-        self._depth += 1
-        if self._depth > _MAX_DEPTH:
-            raise ValueError("The file is nested too deeply.")
-        if self._depth == 1:
-            self.is_configuration = name == "clientConfig"
-        protocol = _SERVERS.get((name, attributes.get("type", "")))
-        if protocol is not None:
-            self._current = {}
-            self.servers.append((protocol, self._current))
-        elif self._current is not None and name in _MEMBERS and name not in self._current:
-            self._member = name
-            self._current[name] = ""
-
-    def text(self, content: str) -> None:
-        if self._current is not None and self._member:
-            self._current[self._member] += content
-
-    def end(self, name: str) -> None:
-        self._depth -= 1
-        if name == self._member and self._current is not None:
-            self._current[name] = self._current[name].strip()
-            self._member = ""
-        elif name in {"incomingServer", "outgoingServer"}:
-            self._current = None
-
-    def refuse(self, *_parts: object) -> None:
-        raise ValueError("The file declares a document type.")
+    if not host or any(char in host for char in " /@:[]?#\\"):
+        return None
+    endpoint = Endpoint(host, int(port), _SECURITIES[security])
+    return ConfiguredServer(endpoint, "" if "%" in username else username)

@@ -1,8 +1,6 @@
 """CalDAV servers: located without a password (RFC 6764), then signed in to."""
 
-import asyncio
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -11,128 +9,82 @@ from providers.connectors.caldav.dav_client import DavClient
 from providers.connectors.caldav.discovery import WELL_KNOWN, find_homes, list_calendars
 from providers.connectors.caldav.failures import classify
 from providers.connectors.caldav.multistatus import propfind_body
-from providers.failures import NeedsReauth, ProviderFailure
+from providers.failures import NeedsReauth, Unreachable
 from providers.http.client import Upstream
 from providers.http.origins import Origins
 from providers.http.urls import BaseUrl
 from providers.oauth.credentials import StaticToken
-from providers.server_discovery.dns_records import Resolver
-from providers.server_discovery.search import CalendarServer, Report, Search, StepOutcome
-from providers.server_discovery.trust import NeedsConfirmation
-from providers.server_discovery.web import Web, connection_of, sentence_of
+from providers.server_discovery.dns_records import DnsResolver, read_record
+from providers.server_discovery.search import Discovery, Search, Server, StepOutcome
+from providers.server_discovery.trust import reporting
+from providers.server_discovery.web import Web, connection_of
 
-_SERVICE = "_caldavs._tcp"
-_MAX_BYTES = 256 * 1024
 _REFUSED = "The calendar server refused the user name or the password."
-_UNAUTHORIZED = 401
+_UNAUTHORIZED, _MULTI_STATUS = 401, 207
 _PRINCIPAL = propfind_body(("DAV: current-user-principal",))
 
 
 @dataclass(frozen=True, slots=True)
-class _Candidate:
-    """A URL that may lead to the calendars; *server* is stored when it does, "": its target."""
+class CalendarSearch:
+    """The search for the server of calendars."""
 
-    url: str
-    server: str = ""
+    search: Search
+    resolver: DnsResolver
+    web: Web
+    result: Discovery
 
+    async def locate(self) -> str | None:
+        """Return the address of the server, which gets no password; None: none answers."""
+        if not self.search.calendar:
+            return None
+        if self.search.calendar_url:
+            return self.search.calendar_url
+        # The domain's own page comes first: what it names needs no confirmation.
+        server = await self._try(f"https://{self.search.domain}{WELL_KNOWN}")
+        if server is not None:
+            return server
+        name = f"_caldavs._tcp.{self.search.domain}"
+        record = await read_record(name, self.resolver, self.result)
+        if record is None or not record.is_offered:
+            return None
+        return await self._try(f"https://{record.host}:{record.port}{WELL_KNOWN}")
 
-async def locate_calendars(
-    search: Search, resolver: Resolver, web: Web, report: Report
-) -> Sequence[str]:
-    """Return the addresses of CalDAV servers that answer, best first; none gets a password."""
-    if search.calendar_url:
-        return [search.calendar_url]
-    candidates = [*await _recorded(search.domain, resolver, report), *_usual(search.domain)]
-    located = await asyncio.gather(*(_locate(candidate, web, report) for candidate in candidates))
-    return list(dict.fromkeys(server for server in located if server is not None))
-
-
-async def sign_in_to_calendars(
-    search: Search, servers: Sequence[str], users: Sequence[str], origins: Origins, report: Report
-) -> CalendarServer | None:
-    """
-    Sign in to the first server whose calendars can be listed.
-
-    Returns:
-        None when none has calendars. Without a password the first one, not signed in to.
-    """
-    if search.password is None or search.has_token:
-        for server in servers[:1]:
-            return CalendarServer(server=server, username=users[0], signed_in=False)
-        return None
-    refusing: CalendarServer | None = None
-    for server in servers:
-        for user in users:
+    async def sign_in(self, server: str, origins: Origins) -> None:
+        """Sign in to a server where there is a password, as the mail server's user if it has."""
+        search, mail = self.search, self.result.mail
+        user = mail.username if mail and mail.signed_in else search.username or search.email
+        if search.password is None or search.has_token:
+            self.result.calendar = Server(server=server, username=user)
+            return
+        with reporting(self.result, server):
             try:
                 count = await _count(server, user, search.password, origins)
             except NeedsReauth:
-                report.add(server, StepOutcome.FAILED, _REFUSED)
-                refusing = refusing or CalendarServer(
-                    server=server, username=user, signed_in=False, refused=True
-                )
-            except (ProviderFailure, ValueError) as failure:
-                report.add(server, StepOutcome.FAILED, sentence_of(failure))
-                break
-            else:
-                sentence = f"The server takes the login. Calendars: {count}."
-                report.add(server, StepOutcome.WORKS, sentence)
-                return CalendarServer(server=server, username=user, signed_in=True, calendars=count)
-    return refusing
+                self.result.add(server, StepOutcome.FAILED, _REFUSED)
+                self.result.calendar = Server(server=server, username=user, refused=True)
+                return
+            signed_in = Server(server=server, username=user, signed_in=True, calendars=count)
+            self.result.calendar = signed_in
+            sentence = f"The server takes the login. Calendars: {count}."
+            self.result.add(server, StepOutcome.WORKS, sentence)
 
-
-async def _recorded(domain: str, resolver: Resolver, report: Report) -> list[_Candidate]:
-    name = f"{_SERVICE}.{domain}"
-    try:
-        records, texts = await asyncio.gather(resolver.services(name), resolver.texts(name))
-    except OSError:
-        report.add(name, StepOutcome.FAILED, "DNS did not answer.")
-        return []
-    hosts = [record for record in records if record.host and record.port]
-    if not hosts:
-        report.add(name, StepOutcome.NOT_FOUND, "There is no SRV record.")
-        return []
-    path = next((text[len("path=") :] for text in texts if text.startswith("path=/")), WELL_KNOWN)
-    listed = ", ".join(f"{record.host}:{record.port}" for record in hosts)
-    report.add(name, StepOutcome.FOUND, f"DNS names {listed}.")
-    return [_Candidate(f"https://{record.host}:{record.port}{path}") for record in hosts[:2]]
-
-
-def _usual(domain: str) -> Iterator[_Candidate]:
-    for host in (domain, f"caldav.{domain}", f"calendar.{domain}"):
-        yield _Candidate(f"https://{host}{WELL_KNOWN}", f"https://{host}")
-    yield _Candidate(f"https://{domain}/remote.php/dav/")
-
-
-async def _locate(candidate: _Candidate, web: Web, report: Report) -> str | None:
-    """Return the address of the server that a candidate leads to; None when there is none."""
-    headers = {"depth": "0", "content-type": "application/xml; charset=utf-8"}
-    try:
-        answer = await web.request(
-            "PROPFIND",
-            candidate.url,
-            content=_PRINCIPAL,
-            headers=headers,
-            max_bytes=_MAX_BYTES,
-            accept=(_UNAUTHORIZED,),
-        )
-    except NeedsConfirmation as needed:
-        report.ask(candidate.url, needed.confirmation)
+    async def _try(self, url: str) -> str | None:
+        """Return the address of the server that a URL leads to; None when there is none."""
+        headers = {"depth": "0", "content-type": "application/xml; charset=utf-8"}
+        with reporting(self.result, url, StepOutcome.NOT_FOUND):
+            answer = await self.web.request(
+                "PROPFIND", url, content=_PRINCIPAL, headers=headers, accept=(_UNAUTHORIZED,)
+            )
+            offered = answer.headers.get("www-authenticate", "").lower()
+            is_protected = answer.status == _UNAUTHORIZED and "basic" in offered
+            if not is_protected and answer.status != _MULTI_STATUS:
+                raise Unreachable("No CalDAV server answers.")
+            parts = urlsplit(answer.url)
+            path = parts.path.rstrip("/").removesuffix(WELL_KNOWN)
+            server = f"{parts.scheme}://{parts.netloc}{path}"
+            self.result.add(url, StepOutcome.WORKS, f"A CalDAV server answers: {server}.")
+            return server
         return None
-    except (ProviderFailure, OSError) as failure:
-        report.add(candidate.url, StepOutcome.NOT_FOUND, sentence_of(failure))
-        return None
-    is_protected = (
-        answer.status == _UNAUTHORIZED
-        and "basic" in answer.headers.get("www-authenticate", "").lower()
-    )
-    if not is_protected and answer.status != 207:
-        report.add(candidate.url, StepOutcome.NOT_FOUND, "No CalDAV server answers.")
-        return None
-    parts = urlsplit(answer.url)
-    origin = f"{parts.scheme}://{parts.netloc}"
-    server = origin if candidate.server == origin else f"{origin}{parts.path.rstrip('/')}"
-    report.add(candidate.url, StepOutcome.WORKS, f"A CalDAV server answers: {server}.")
-    return server
 
 
 async def _count(server: str, user: str, password: str, origins: Origins) -> int:

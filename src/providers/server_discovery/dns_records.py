@@ -1,15 +1,14 @@
-"""SRV and TXT records (RFC 2782, RFC 6186, RFC 6764), and addresses of names."""
+"""SRV records (RFC 2782, RFC 6186, RFC 6764), and addresses of names."""
 
 import asyncio
 import ipaddress
 import socket
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 import msgspec
 
-if TYPE_CHECKING:  # it is imported late: most processes never search
-    from dns.asyncresolver import Resolver as DnsPython
+from providers.server_discovery.search import Discovery, StepOutcome
 
 SECONDS = 3.0  # of one query, repetitions included
 _MAX_RECORDS = 10
@@ -26,31 +25,10 @@ class ServiceRecord(msgspec.Struct, frozen=True):
 
     host: str
     port: int
-    priority: int = 0
-    weight: int = 0
 
-
-class Resolver(Protocol):
-    """The questions of a search to DNS; implemented by `DnsResolver`."""
-
-    async def services(self, name: str) -> Sequence[ServiceRecord]:
-        """
-        Return the SRV records of a name in the order to try them; empty when there are none.
-
-        Raises:
-            OSError: The query was not answered.
-        """
-
-    async def texts(self, name: str) -> Sequence[str]:
-        """Return the TXT records of a name; raises as `services`."""
-
-    async def addresses(self, host: str) -> Sequence[str]:
-        """
-        Return the IP addresses of a host, best first.
-
-        Raises:
-            OSError: It has none.
-        """
+    @property
+    def is_offered(self) -> bool:
+        return bool(self.host) and self.port > 0
 
 
 class DnsResolver:
@@ -60,29 +38,28 @@ class DnsResolver:
         """*server* is an IP address, perhaps with a port (`127.0.0.1:5353`); "": the system's."""
         self._server = server
 
-    async def services(self, name: str) -> Sequence[ServiceRecord]:
-        """See `Resolver`."""
-        records = [
-            ServiceRecord(
-                record.target.to_text(omit_final_dot=True).lower().removeprefix("."),
-                record.port,
-                record.priority,
-                record.weight,
-            )
-            for record in await self._query(name, "SRV")
-        ]
-        return sorted(records, key=lambda record: (record.priority, -record.weight, record.host))
+    async def service(self, name: str) -> ServiceRecord | None:
+        """
+        Return the SRV record of a name to try first, by priority and weight; None: there is none.
 
-    async def texts(self, name: str) -> Sequence[str]:
-        """See `Resolver`."""
-        return [
-            b"".join(record.strings).decode("utf-8", "replace")
-            for record in await self._query(name, "TXT")
-        ]
+        Raises:
+            OSError: The query was not answered.
+        """
+        records = await self._query(name, "SRV")
+        if not records:
+            return None
+        first = min(records, key=lambda record: (record.priority, -record.weight, record.target))
+        host = first.target.to_text(omit_final_dot=True).lower().removeprefix(".")
+        return ServiceRecord(host, first.port)
 
     async def addresses(self, host: str) -> Sequence[str]:
-        """See `Resolver`."""
-        if self._server and not _is_literal(host):
+        """
+        Return the IP addresses of a host, best first.
+
+        Raises:
+            OSError: It has none.
+        """
+        if self._server and not _is_of_this_machine(host):
             records = [*await self._query(host, "A"), *await self._query(host, "AAAA")]
             if not records:
                 raise socket.gaierror(socket.EAI_NONAME, "no address")
@@ -93,32 +70,38 @@ class DnsResolver:
         return list(dict.fromkeys(str(info[4][0]) for info in infos))
 
     async def _query(self, name: str, kind: str) -> list[Any]:
-        import dns.exception  # noqa: PLC0415 - most processes never search
+        import dns.asyncresolver  # noqa: PLC0415 - most processes never search
+        import dns.exception  # noqa: PLC0415
         import dns.resolver  # noqa: PLC0415
 
         try:
-            answer = await self._resolver().resolve(name, kind, search=False)
+            resolver = dns.asyncresolver.Resolver(configure=not self._server)
+            if self._server:
+                host, port = server_address(self._server)
+                resolver.nameservers, resolver.port = [host], port
+            resolver.lifetime = SECONDS
+            answer = await resolver.resolve(name, kind, search=False)
         except (dns.resolver.NXDOMAIN, dns.resolver.NoAnswer):
             return []
         except (dns.exception.DNSException, OSError) as failure:
             raise OSError("DNS does not answer") from failure
         return list(answer)[:_MAX_RECORDS]
 
-    def _resolver(self) -> "DnsPython":
-        import dns.asyncresolver  # noqa: PLC0415
-        import dns.resolver  # noqa: PLC0415
 
-        if not self._server:
-            try:
-                resolver = dns.asyncresolver.Resolver()
-            except dns.resolver.NoResolverConfiguration as failure:
-                raise OSError("no DNS server is configured") from failure
-        else:
-            host, port = server_address(self._server)
-            resolver = dns.asyncresolver.Resolver(configure=False)
-            resolver.nameservers, resolver.port = [host], port
-        resolver.lifetime = SECONDS
-        return resolver
+async def read_record(name: str, resolver: DnsResolver, result: Discovery) -> ServiceRecord | None:
+    """Return the SRV record of a name to try first, with a step; None: there is none."""
+    outcome, detail = StepOutcome.NOT_FOUND, "There is no SRV record."
+    record = None
+    try:
+        record = await resolver.service(name)
+    except OSError:
+        outcome, detail = StepOutcome.FAILED, "DNS did not answer."
+    if record is not None and record.is_offered:
+        outcome, detail = StepOutcome.FOUND, f"DNS names {record.host}:{record.port}."
+    elif record is not None:
+        detail = "The domain says that it has no such server."
+    result.add(name, outcome, detail)
+    return record
 
 
 def server_address(text: str) -> tuple[str, int]:
@@ -139,11 +122,9 @@ def server_address(text: str) -> tuple[str, int]:
     return str(ipaddress.ip_address(host)), int(port)
 
 
-def _is_literal(host: str) -> bool:
-    if host == "localhost":
-        return True
+def _is_of_this_machine(host: str) -> bool:
     try:
         ipaddress.ip_address(host)
     except ValueError:
-        return False
+        return host == "localhost"
     return True

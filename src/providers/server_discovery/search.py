@@ -1,6 +1,5 @@
 """A search, its steps and its result."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -28,13 +27,7 @@ class StepOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """
-    One step of a search.
-
-    Attributes:
-        target: The name, address or server that was asked.
-        detail: A sentence.
-    """
+    """One step of a search: *target* was asked, and *detail* is a sentence."""
 
     target: str
     outcome: StepOutcome
@@ -56,8 +49,7 @@ class Search:
 
     Attributes:
         email: The address.
-        username: The user; "": the address, or what the domain's configuration names, or its
-            local part.
+        username: The user; "": what the domain's configuration names, or the address.
         password: None: servers are searched for and tried, and nobody signs in.
         has_token: Whether *password* is an OAuth access token.
         mail, calendar: What is searched for.
@@ -86,68 +78,55 @@ class Search:
         """
         domain = self.email.rpartition("@")[2].strip().rstrip(".")
         try:
-            ascii_domain = ascii_host(domain).lower()
+            labels = ascii_host(domain).lower().split(".")
         except UnicodeError:
-            raise ValueError("The domain of the address is not valid.") from None
-        labels = ascii_domain.split(".")
-        if labels[-1].isdecimal() or not all(
-            label and label.replace("-", "").isalnum() for label in labels
-        ):
+            labels = []
+        if not all(label.replace("-", "").isalnum() for label in labels or ("",)):
             raise ValueError("The domain of the address is not valid.")
-        return ascii_domain
-
-    def usernames(self, named: str) -> tuple[str, ...]:
-        """Return the users to try in order, at most two; *named*: by the configuration, or ""."""
-        if self.username:
-            return (self.username,)
-        if named:
-            return (named,)
-        local_part = self.email.rpartition("@")[0]
-        return (self.email,) if self.has_token else (self.email, local_part)
+        if labels[-1].isdecimal():
+            raise ValueError("The domain of the address is not valid.")
+        return ".".join(labels)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MailServers:
+class Server:
     """
-    The servers of a mailbox.
+    The server of calendars, or of a mailbox.
 
     Attributes:
-        server: Address of the server for IMAP, as a connection's `baseUrl`.
-        submission: Address of the server for outgoing mail; "": none works.
-        username: The user that the servers take; without a password, the one that they may take.
+        server: Its address, as a connection's `baseUrl`.
+        username: The user to sign in with.
         signed_in: Whether the server took the password.
         refused: Whether it refused it.
-    """
-
-    server: str
-    submission: str
-    username: str
-    signed_in: bool
-    refused: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CalendarServer:
-    """
-    The server of calendars; attributes as of `MailServers`.
-
-    Attributes:
+        submission: The server for outgoing mail, of a mailbox; "": none works.
         calendars: How many the account has; None: nobody signed in.
     """
 
     server: str
     username: str
-    signed_in: bool
+    signed_in: bool = False
     refused: bool = False
+    submission: str = ""
     calendars: int | None = None
 
 
 @dataclass(slots=True)
-class Report:
-    """The steps so far, and the hosts that need a confirmation."""
+class Discovery:
+    """
+    The result of a search, which is filled while it runs.
 
+    Attributes:
+        mail, calendar: What works, or what refused the password; None: nothing.
+        steps: What was tried.
+        confirmations: The hosts that need one.
+        is_complete: False when the time was over.
+    """
+
+    mail: Server | None = None
+    calendar: Server | None = None
     steps: list[Step] = field(default_factory=list)
     confirmations: list[Confirmation] = field(default_factory=list)
+    is_complete: bool = True
 
     def add(self, target: str, outcome: StepOutcome, detail: str) -> None:
         """Add a step."""
@@ -158,20 +137,3 @@ class Report:
         self.add(target, StepOutcome.NEEDS_CONFIRMATION, confirmation.reason)
         if confirmation not in self.confirmations:
             self.confirmations.append(confirmation)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Discovery:
-    """
-    The result of a search.
-
-    Attributes:
-        mail, calendar: What works, or what refused the password; None: nothing.
-        is_complete: False when the time was over.
-    """
-
-    mail: MailServers | None
-    calendar: CalendarServer | None
-    steps: Sequence[Step]
-    confirmations: Sequence[Confirmation]
-    is_complete: bool = True

@@ -8,12 +8,14 @@ domain's records must not lead the gateway into its own network.
 """
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
+from providers.failures import ProviderFailure
 from providers.http.pool import is_public
-from providers.server_discovery.dns_records import Resolver
-from providers.server_discovery.search import Confirmation
+from providers.server_discovery.dns_records import DnsResolver
+from providers.server_discovery.search import Confirmation, Discovery, StepOutcome
 
 
 class NeedsConfirmation(Exception):
@@ -24,13 +26,28 @@ class NeedsConfirmation(Exception):
         self.confirmation = confirmation
 
 
+@contextmanager
+def reporting(
+    result: Discovery, target: str, outcome: StepOutcome = StepOutcome.FAILED
+) -> Iterator[None]:
+    """Make a step of a failure of the block, which ends with it; *outcome* is that of the step."""
+    try:
+        yield
+    except NeedsConfirmation as needed:
+        result.ask(target, needed.confirmation)
+    except ProviderFailure as failure:
+        result.add(target, outcome, failure.message)
+    except OSError:
+        result.add(target, outcome, "The name is not known.")
+
+
 @dataclass(frozen=True, slots=True)
 class Trust:
     """The rules for one search; *domain* is that of the address, in A-labels."""
 
     domain: str
     confirmed: Collection[str]
-    resolver: Resolver
+    resolver: DnsResolver
 
     def is_confirmed(self, host: str) -> bool:
         """Return whether a person confirms a host."""

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from urllib.parse import urljoin
 
-from providers.failures import ProviderFailure, Unreachable
+from providers.failures import Unreachable
 from providers.http.client import Upstream
 from providers.http.origins import Origins
 from providers.http.urls import BaseUrl
 from providers.server_discovery.trust import Trust
 
 SECONDS = 4.0  # of one request
+MAX_BYTES = 64 * 1024
 _REDIRECTS = (301, 302, 303, 307, 308)
 _MAX_REDIRECTS = 4
 # A base URL that no server has: every other one is foreign to it, and must then be public.
@@ -29,23 +30,21 @@ class WebResponse:
     body: bytes
 
 
+@dataclass(frozen=True, slots=True)
 class Web:
     """The requests of one search."""
 
-    def __init__(self, origins: Origins, trust: Trust) -> None:
-        self._origins = origins
-        self._trust = trust
+    origins: Origins
+    trust: Trust
 
-    async def request(  # noqa: PLR0913 - keyword-only
+    async def request(
         self,
         method: str,
         url: str,
         *,
         content: bytes | None = None,
         headers: Mapping[str, str] = _NO_HEADERS,
-        max_bytes: int,
         accept: Collection[int] = (),
-        vouched: bool = False,
     ) -> WebResponse:
         """
         Make a request over https and follow redirects over https; nothing secret is sent.
@@ -58,80 +57,48 @@ class Web:
             url: An https URL.
             content: The body.
             headers: Names in lower case.
-            max_bytes: Of the body.
             accept: Statuses besides 2xx that do not raise.
-            vouched: As `Trust.admit`.
 
         Raises:
             NeedsConfirmation: As `Trust.admit`.
             OSError: The host has no address.
-            ProviderFailure: The server does not answer so.
+            ProviderFailure: The server does not answer so, or with more than `MAX_BYTES`.
         """
-        for _ in range(_MAX_REDIRECTS + 1):
+        for hop in range(_MAX_REDIRECTS + 1):
             try:
                 base = BaseUrl.parse(url.partition("?")[0])
             except ValueError:
                 raise Unreachable("A redirect leads to no address.") from None
             if not base.origin.startswith("https:"):
                 raise Unreachable("A redirect leads to an address without encryption.")
-            host = base.hostname
-            await self._trust.admit(host, vouched=vouched)
-            is_public = not self._trust.is_confirmed(host)
-            answer = await self._call(
-                method,
-                url,
-                base.origin,
-                content=content,
-                headers=headers,
-                max_bytes=max_bytes,
-                accept=accept,
-                is_public=is_public,
+            await self.trust.admit(base.hostname, vouched=hop > 0)
+            is_confirmed = self.trust.is_confirmed(base.hostname)
+            upstream = Upstream(
+                self.origins,
+                base.origin if is_confirmed else _NOWHERE,
+                connection=connection_of(base.origin),
+                name="server-discovery",
+                hosts=(base.origin,),
             )
-            if answer.status not in _REDIRECTS:
-                return answer
-            url, vouched = urljoin(url, answer.headers.get("location", "")), True
+            try:
+                async with upstream.open_stream(
+                    method,
+                    url,
+                    content=content,
+                    headers=headers,
+                    deadline=SECONDS,
+                    max_bytes=MAX_BYTES,
+                    accept=(*accept, *_REDIRECTS),
+                ) as response:
+                    body = b"".join([chunk async for chunk in response.chunks])
+            finally:
+                self.origins.forget(connection_of(base.origin))
+            if response.status not in _REDIRECTS:
+                return WebResponse(url, response.status, response.headers, body)
+            url = urljoin(url, response.headers.get("location", ""))
         raise Unreachable("There are too many redirects.")
-
-    async def _call(  # noqa: PLR0913 - keyword-only
-        self,
-        method: str,
-        url: str,
-        origin: str,
-        *,
-        content: bytes | None,
-        headers: Mapping[str, str],
-        max_bytes: int,
-        accept: Collection[int],
-        is_public: bool,
-    ) -> WebResponse:
-        upstream = Upstream(
-            self._origins,
-            _NOWHERE if is_public else origin,
-            connection=connection_of(origin),
-            name="server-discovery",
-            hosts=(origin,),
-        )
-        try:
-            async with upstream.open_stream(
-                method,
-                url,
-                content=content,
-                headers=headers,
-                deadline=SECONDS,
-                max_bytes=max_bytes,
-                accept=(*accept, *_REDIRECTS),
-            ) as response:
-                chunks = [chunk async for chunk in response.chunks]
-                return WebResponse(url, response.status, response.headers, b"".join(chunks))
-        finally:
-            self._origins.forget(connection_of(origin))
 
 
 def connection_of(origin: str) -> str:
     """Return the key of the limits and the health of calls to an origin."""
     return f"server-discovery {origin}"
-
-
-def sentence_of(failure: BaseException) -> str:
-    """Return what a failed request means, for a report."""
-    return failure.message if isinstance(failure, ProviderFailure) else "The name is not known."

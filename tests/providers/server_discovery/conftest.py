@@ -22,7 +22,7 @@ class Domain:
     The domain `DOMAIN`.
 
     Attributes:
-        records: Name -> SRV records; implements `Resolver` with the next two.
+        records: Name -> SRV record; takes the place of `DnsResolver` with the next one.
         hosts: Host -> IP address.
         web: What answers its https pages.
         requests: The requests to these pages.
@@ -30,16 +30,13 @@ class Domain:
 
     stack: AsyncExitStack
     certificates: Certificates
-    records: dict[str, list[ServiceRecord]] = field(default_factory=dict)
+    records: dict[str, ServiceRecord] = field(default_factory=dict)
     hosts: dict[str, str] = field(default_factory=dict)
     web: object = None
     requests: list[httpx.Request] = field(default_factory=list)
 
-    async def services(self, name):
-        return self.records.get(name, [])
-
-    async def texts(self, name):
-        return []
+    async def service(self, name):
+        return self.records.get(name)
 
     async def addresses(self, host):
         if host not in self.hosts:
@@ -54,9 +51,8 @@ class Domain:
         self.hosts.setdefault(host, "127.0.0.1")
         return await self.stack.enter_async_context(server)
 
-    def record(self, service, host, port, **attributes):
-        name = f"_{service}._tcp.{DOMAIN}"
-        self.records.setdefault(name, []).append(ServiceRecord(host, port, **attributes))
+    def record(self, service, host, port):
+        self.records[f"_{service}._tcp.{DOMAIN}"] = ServiceRecord(host, port)
 
     async def search(self, *, seconds=15.0, **options):
         """Search for the mail servers of ada, unless *options* say otherwise."""

@@ -7,7 +7,7 @@ import pytest
 from suites import slow_after
 
 from providers.imap import connecting
-from providers.server_discovery.search import Confirmation, MailServers, StepOutcome
+from providers.server_discovery.search import Confirmation, Server, StepOutcome
 
 MAIL, OUT, ELSEWHERE = "mail.example.test", "out.example.test", "mx.hoster.test"
 ADA = "ada@example.test"
@@ -30,26 +30,67 @@ async def test_records_of_the_domain_name_its_servers(domain):
 
     result = await domain.search()
 
-    assert result.mail == MailServers(
+    assert result.mail == Server(
         server=f"imaps://{MAIL}:{imap.port}",
         submission=f"smtps://{OUT}:{smtp.port}",
         username=ADA,
         signed_in=True,
     )
     assert (imap.logins, smtp.logins) == ([ADA], [ADA])
-    assert result.confirmations == ()
+    assert result.confirmations == []
 
 
-async def test_the_first_record_that_answers_wins(domain):
-    good = await domain.serve("imap", MAIL)
+async def test_one_server_is_tried(domain):
+    other = await domain.serve("imap", MAIL)
     domain.hosts[OUT] = "127.0.0.1"
     domain.record("imaps", OUT, 1)
-    domain.record("imaps", MAIL, good.port, priority=5)
+    domain.record("imap", MAIL, other.port)
 
     result = await domain.search()
 
-    assert result.mail.server == f"imaps://{MAIL}:{good.port}"
+    assert result.mail is None
     assert outcomes(result, f"imaps://{OUT}:1") == [(StepOutcome.FAILED, connecting.NOT_LISTENING)]
+    assert_never_called(other)
+
+
+async def test_the_domains_own_page_comes_before_its_records(domain):
+    listed, recorded = await domain.serve("imap", ELSEWHERE), await domain.serve("imap", MAIL)
+    domain.hosts["autoconfig.example.test"] = "127.0.0.1"
+    domain.record("imaps", MAIL, recorded.port)
+    domain.web = configuration(listed.port, 1)
+    listed.users = {"ada": "ada-secret"}
+
+    result = await domain.search()
+
+    assert (result.mail.server, result.mail.signed_in) == (
+        f"imaps://{ELSEWHERE}:{listed.port}",
+        True,
+    )
+    assert_never_called(recorded)
+
+
+async def test_the_usual_name_is_tried_where_no_source_names_a_server(domain):
+    result = await domain.search()
+
+    tried = [step.target for step in result.steps if "mail.example.test" in step.target]
+    assert tried == ["imaps://mail.example.test", "smtps://mail.example.test"]
+
+
+async def test_servers_that_dns_alone_names_are_told_all_at_once(domain):
+    imap, smtp = (
+        await domain.serve("imap", ELSEWHERE),
+        await domain.serve("smtp", "out.hoster.test"),
+    )
+    domain.record("imaps", ELSEWHERE, imap.port)
+    domain.record("submissions", "out.hoster.test", smtp.port)
+
+    result = await domain.search()
+
+    assert [confirmation.host for confirmation in result.confirmations] == [
+        ELSEWHERE,
+        "out.hoster.test",
+    ]
+    assert_never_called(imap, smtp)
 
 
 async def test_nothing_is_sent_to_a_server_that_dns_alone_names(domain):
@@ -60,7 +101,7 @@ async def test_nothing_is_sent_to_a_server_that_dns_alone_names(domain):
 
     assert result.mail is None
     reason = "mx.hoster.test is not in example.test, and DNS alone names it."
-    assert result.confirmations == (Confirmation(ELSEWHERE, reason),)
+    assert result.confirmations == [Confirmation(ELSEWHERE, reason)]
     assert_never_called(server)
 
     confirmed = await domain.search(confirmed=frozenset({ELSEWHERE}), server="")
@@ -96,7 +137,7 @@ async def test_the_domains_own_page_vouches_for_a_server_elsewhere(domain):
         "ada",
         True,
     )
-    assert (imap.logins, smtp.logins, result.confirmations) == (["ada"], ["ada"], ())
+    assert (imap.logins, smtp.logins, result.confirmations) == (["ada"], ["ada"], [])
     assert all("authorization" not in request.headers for request in domain.requests)
     assert all("ada" not in str(request.url) for request in domain.requests)
 
@@ -110,7 +151,7 @@ async def test_the_pages_of_an_internationalized_domain_are_its_own(domain):
 
     ((outcome, _),) = outcomes(result, f"https://{host}/mail/config-v1.1.xml")
     assert outcome == StepOutcome.NOT_FOUND
-    assert result.confirmations == ()
+    assert result.confirmations == []
     assert [request.url.host for request in domain.requests] == [host]
 
 
@@ -228,17 +269,7 @@ async def test_a_service_that_the_domain_declines_is_not_guessed_at(domain):
     assert [step for step in result.steps if step.target.startswith("smtp")]  # of another service
 
 
-async def test_the_local_part_is_the_second_user_that_is_tried(domain):
-    imap = await domain.serve("imap", MAIL, users={"ada": "ada-secret"})
-    domain.record("imaps", MAIL, imap.port)
-
-    result = await domain.search()
-
-    assert (result.mail.username, result.mail.signed_in) == ("ada", True)
-    assert imap.logins == [ADA, "ada"]
-
-
-async def test_a_wrong_password_is_tried_twice_at_most(domain):
+async def test_a_wrong_password_is_tried_once(domain):
     imap, smtp = await domain.serve("imap", MAIL), await domain.serve("smtp", OUT)
     domain.record("imaps", MAIL, imap.port)
     domain.record("submissions", OUT, smtp.port)
@@ -246,7 +277,7 @@ async def test_a_wrong_password_is_tried_twice_at_most(domain):
     result = await domain.search(password="wrong")
 
     assert (result.mail.signed_in, result.mail.refused) == (False, True)
-    assert (imap.logins, smtp.logins) == ([ADA, "ada"], [])
+    assert (imap.logins, smtp.logins) == ([ADA], [])
 
 
 async def test_without_a_password_nobody_logs_in(domain):

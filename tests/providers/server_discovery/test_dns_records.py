@@ -37,4 +37,4 @@ async def test_names_of_this_machine_are_not_asked_for():
 async def test_a_server_that_does_not_answer_is_an_error(monkeypatch):
     monkeypatch.setattr(dns_records, "SECONDS", 0.2)
     with pytest.raises(OSError):
-        await DnsResolver("127.0.0.1:1").services("_imaps._tcp.example.test")
+        await DnsResolver("127.0.0.1:1").service("_imaps._tcp.example.test")
