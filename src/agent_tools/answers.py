@@ -53,8 +53,6 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 def answer_of(result: Any, call: ToolCall, sent: Mapping[str, Any]) -> Answer:
     """Return the answer for the *result* of *call*, which got the arguments *sent*."""
-    if call.reduce is not None:
-        return _page_of_reduced(compact(call.reduce(result, sent)))
     if call.writes:
         return _plain(compact(result))
     offset = _offset(sent)
@@ -82,13 +80,6 @@ def fenced(value: Any, line: str = "") -> Answer:
 def structured(answer: Answer) -> Answer:
     """Return *answer* for clients that read its value alone: the line is the member `next`."""
     return fenced({**answer.value, "next": answer.line}) if answer.line else answer
-
-
-def _page_of_reduced(value: dict[str, Any]) -> Answer:
-    """Return people that were found, as many as fit."""
-    people = value.get("people", [])
-    shown = _fitted({**value, "people": people}, "people")
-    return fenced(shown, f"shown {len(shown['people'])} of {len(people)}")
 
 
 def _plain(value: Any) -> Answer:

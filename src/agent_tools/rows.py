@@ -1,6 +1,6 @@
 """The rows of the table of tools: a tool, and the documents that its calls run."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -29,7 +29,6 @@ class ToolCall(msgspec.Struct, frozen=True, dict=True):
         constants: Variables, or members of them, with one value.
         text: The member that `offset` continues, in characters.
         writes: Whether it is a mutation; its result has ids and flags, and no text from outside.
-        reduce: What is shown of the result; gets the result and the arguments.
     """
 
     root: str
@@ -44,7 +43,6 @@ class ToolCall(msgspec.Struct, frozen=True, dict=True):
     constants: Mapping[str, Any] = NOTHING
     text: str = ""
     writes: bool = False
-    reduce: Callable[[Any, Mapping[str, Any]], Any] | None = None
 
     @property
     def flags(self) -> list[str]:

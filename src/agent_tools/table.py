@@ -7,7 +7,6 @@ the shape has what it fills.
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
 
 from agent_tools.rows import Tool, ToolCall, read, write
 
@@ -42,18 +41,6 @@ _CONTACT = (
 )
 _ITEM_DONE = "success itemId rejectedFields"
 _FILE_DONE = "success fileId"
-
-
-def _people(result: Any, sent: Mapping[str, Any]) -> Any:
-    """Return each person of a page of messages whose name or address has the wanted text."""
-    wanted = str(sent["name"]).casefold()
-    people = {
-        (person["email"], person.get("name") or "")
-        for message in result["emails"]
-        for person in (message.get("from"), *(message.get("to") or ()))
-        if person and wanted in f"{person.get('name') or ''} {person['email']}".casefold()
-    }
-    return {"people": [{"email": email, "name": name or None} for email, name in sorted(people)]}
 
 
 def _mail_calls() -> Mapping[str, ToolCall]:
@@ -202,16 +189,13 @@ _LINK = read(
 )
 _FACTS = read("collabFile", "id:fileId", _WHOLE_FILE, about="id: what is known of it.")
 _BY_NAME = read(
-    "emails",
-    "name:q",
-    f"from {_PERSON} to {_PERSON}",
+    "people",
+    "name",
+    "email name lastContact account sources",
     about="name: addresses.",
     when="name",
-    items="emails",
-    page="authWarnings",
-    needs="from",
-    constants={"limit": 50},
-    reduce=_people,
+    items="people",
+    page="outcome totalCount authWarnings",
 )
 _BY_ADDRESS = read(
     "person",

@@ -70,7 +70,7 @@ def toolbox(shape: GraphQLSchema, facts: Facts, is_masked: IsMasked) -> Mapping[
 def usable_call(call: ToolCall, schema: GraphQLSchema, is_masked: IsMasked) -> UsableCall | None:
     """Return *call* as far as *schema* has it; None: the token cannot run it."""
     root = root_field(schema, call.root)
-    if root is None or is_masked(root):
+    if root is None or is_masked(root) or not _can_be_chosen(call, root):
         return None
     result = graphql.get_named_type(root.type)
     if not isinstance(result, GraphQLObjectType):
@@ -105,6 +105,12 @@ def saved_definition(saved: SavedTool) -> Mapping[str, Any]:
         "inputSchema": _object(properties, required),
         "annotations": {} if writes else {"readOnlyHint": True},
     }
+
+
+def _can_be_chosen(call: ToolCall, root: GraphQLField) -> bool:
+    """Return whether the arguments that choose the document are those of the token."""
+    paths = [call.paths[name] for name in call.when.split() if name in call.paths]
+    return all(type_at(root.args, path) is not None for path in paths)
 
 
 def _has_needed(call: ToolCall, fields: Mapping[str, str]) -> bool:

@@ -53,10 +53,22 @@ async def test_only_the_named_fields_are_shown(agent):
 
 
 async def test_a_person_is_found_by_name_and_by_address(agent):
-    people, _ = await agent.read("find_person", name="müller")
+    people, line = await agent.read("find_person", name="müller")
     contact, _ = await agent.read("find_person", email="ana@home.example")
 
-    assert people == {"people": [{"email": "ana@home.example", "name": "Ana Müller"}]}
+    assert people == {
+        "people": [
+            {
+                "email": "ana@home.example",
+                "name": "Ana Müller",
+                "lastContact": "2026-11-19T09:00:00Z",
+                "account": "me@provider-a.example",
+                "sources": ["correspondence"],
+            }
+        ],
+        "outcome": "one",
+    }
+    assert line == "shown 1 of 1; no more"
     assert contact["lastContact"]["email"]["subject"] == "Lease for the flat"
 
 
