@@ -12,7 +12,6 @@ import tracemalloc
 from dataclasses import dataclass
 
 import pytest
-from suites import slow_but
 
 from providers.failures import (
     Broken,
@@ -182,13 +181,7 @@ async def attempt(upstream: Upstream, method: str) -> ProviderFailure | None:
     return None
 
 
-@pytest.mark.parametrize(
-    "row",
-    slow_but(
-        ROWS.keys() - {"drip of body", "drip of headers"},
-        [pytest.param(row, id=name) for name, row in ROWS.items()],
-    ),
-)
+@pytest.mark.parametrize("row", [pytest.param(row, id=name) for name, row in ROWS.items()])
 @pytest.mark.parametrize("method", ["GET", "POST"], ids=["read", "write"])
 async def test_each_fault_maps_to_its_specified_failure(
     *, row, method, stub, origins, upstream, clock, caplog

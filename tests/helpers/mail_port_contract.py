@@ -10,7 +10,6 @@ from datetime import timedelta
 
 import pytest
 from mail_upstreams import ALL, LISTED, MAILBOXES, NOON, TEXT, UPSTREAMS
-from suites import slow_after, slow_between, slow_but
 
 from providers.failures import (
     Broken,
@@ -43,15 +42,10 @@ BOB = Participant(email="bob@south.example", name="Bob Brown")
 
 HOSTILE_IDS = ("", ".", "..", "../../x", "a/b?x=1", "a#f", "a%2Fb", "a b", "a\n", "é", "x" * 600)
 
-provider_a_is_slow = pytest.mark.parametrize(
-    "account", slow_but(["PROVIDER_B"], ["PROVIDER_A", "PROVIDER_B"]), indirect=True
-)
-
-
 # -- order and pages
 
 
-@pytest.mark.parametrize("limit", slow_but([7], [1, 7, 20, 50]))
+@pytest.mark.parametrize("limit", [1, 7, 20, 50])
 async def test_pages_neither_lose_nor_repeat_messages(account, limit):
     ids = [account.add(f"Mail {number}", at=number // 4) for number in range(61)]
 
@@ -73,7 +67,6 @@ async def test_mail_that_arrives_between_pages_does_not_change_them(account):
     assert sorted(email.id for email in emails) == sorted(ids)
 
 
-@provider_a_is_slow
 async def test_messages_of_one_instant_may_fill_several_pages(account):
     ids = [account.add(f"Same {number}", at=5) for number in range(30)]
 
@@ -154,8 +147,7 @@ FILTERS = {
 
 
 @pytest.mark.parametrize(
-    ("query", "subjects"),
-    slow_but([*FILTERS][::3], [pytest.param(*row, id=name) for name, row in FILTERS.items()]),
+    ("query", "subjects"), [pytest.param(*row, id=name) for name, row in FILTERS.items()]
 )
 async def test_a_filter_returns_the_matching_messages(account, query, subjects):
     fill(account)
@@ -193,8 +185,8 @@ PUSHED_DOWN = {
 }
 
 
-@provider_a_is_slow
-@pytest.mark.parametrize("name", slow_but(["a subject"], PUSHED_DOWN))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PUSHED_DOWN)
 async def test_upstream_searches_for_a_filter(account, name):
     """The cost does not grow with the mailbox."""
     for number in range(300):
@@ -322,7 +314,7 @@ async def test_words_do_not_match_in_hidden_fields(account, fields, word):
     assert len((await account.port.search(everywhere, after=None, wanted=LISTED)).emails) == 1
 
 
-@pytest.mark.parametrize(("fields", "word"), slow_between(3, HIDDEN.values()), ids=HIDDEN.keys())
+@pytest.mark.parametrize(("fields", "word"), HIDDEN.values(), ids=HIDDEN.keys())
 async def test_matches_in_hidden_fields_change_no_result(account, fields, word):
     for minute in range(20):
         account.add(
@@ -349,9 +341,7 @@ ASKED_OF = {
 }
 
 
-@pytest.mark.parametrize(
-    ("hidden", "nowhere"), slow_after(1, ASKED_OF.values()), ids=ASKED_OF.keys()
-)
+@pytest.mark.parametrize(("hidden", "nowhere"), ASKED_OF.values(), ids=ASKED_OF.keys())
 async def test_recipients_in_hidden_copies_leave_no_trace(account, hidden, nowhere):
     for minute in range(20):
         account.add("The lease", at=minute, cc="Dora Dean <dora@west.example>")
@@ -378,7 +368,7 @@ VISIBLE = {
 }
 
 
-@pytest.mark.parametrize(("fields", "word"), slow_between(3, VISIBLE.values()), ids=VISIBLE.keys())
+@pytest.mark.parametrize(("fields", "word"), VISIBLE.values(), ids=VISIBLE.keys())
 async def test_words_match_in_visible_fields(account, fields, word):
     account.add("Nothing of it", at=1, author="Else <else@south.example>")
     account.add(
@@ -562,7 +552,6 @@ async def test_a_thread_is_oldest_first_without_drafts_and_trash(account):
     assert all(email.body for email in answer.messages)
 
 
-@provider_a_is_slow
 async def test_a_long_thread_is_read_completely(account):
     account.add("Plan", at=0)
     thread = account.stored()[0].thread_id
@@ -592,7 +581,7 @@ async def test_messages_and_threads_are_read_in_one_batch_each(account):
     }
 
 
-@pytest.mark.parametrize("name", slow_between(3, HOSTILE_IDS))
+@pytest.mark.parametrize("name", HOSTILE_IDS)
 async def test_invalid_and_missing_ids_are_left_out_of_a_batch(account, name):
     known = account.add("Hello")
     thread = account.stored()[0].thread_id
@@ -608,7 +597,6 @@ async def test_invalid_and_missing_ids_are_left_out_of_a_batch(account, name):
     assert list(threads) == [thread]
 
 
-@provider_a_is_slow
 async def test_a_long_thread_in_a_batch_is_read_completely(account):
     account.add("Plan", at=0)
     thread = account.stored()[0].thread_id
@@ -1239,7 +1227,6 @@ async def test_a_throttle_is_reported_with_its_wait(account):
     assert caught.value.retry_after == 9
 
 
-@provider_a_is_slow
 async def test_pages_of_fifty_for_three_callers_stay_within_what_an_account_may_do(account):
     """Upstream limits what an account runs at once; the calls of all callers share that."""
     for number in range(60):

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 import whole_world
-from suites import slow_after, slow_but
 from twenty_writes import document_of, upstream_writes
 
 CHILDREN = "/api/access/token/children"
@@ -151,8 +150,9 @@ def answers(whole, child):
     return [*zip([response.status_code for response in responses], contents, strict=True)]
 
 
-@pytest.mark.parametrize("mode", slow_after(1, ["strict", "basic"]))
-@pytest.mark.parametrize("word", slow_after(1, HIDDEN))
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["strict", "basic"])
+@pytest.mark.parametrize("word", HIDDEN)
 def test_a_child_does_not_learn_what_its_parent_may_not_see(whole, word, mode):
     """The child's own settings show everything; its parent was narrowed since."""
     own, parent_id = token_with(whole)
@@ -217,7 +217,7 @@ def test_lists_of_children_do_not_tell_of_other_tokens(whole):
 # -- replays
 
 
-@pytest.mark.parametrize("door", slow_but(["rest"], ["rest", "graphql"]))
+@pytest.mark.parametrize("door", ["rest", "graphql"])
 def test_a_replay_hides_what_the_parent_may_no_longer_see(whole, door):
     own, parent_id = token_with(whole)
     child, _ = child_of(whole, own)

@@ -4,7 +4,6 @@ import hashlib
 from collections import Counter
 
 import pytest
-from suites import slow_but
 
 LIST = "query Inbox($limit: Int) { emails(limit: $limit) { emails { id subject } } }"
 SELF = "{ accessToken { id } }"
@@ -82,7 +81,7 @@ async def test_the_call_of_a_saved_document_is_named_by_its_id(world):
         assert (there[0], there[1]["error"]) == (403, "DOCUMENT_NOT_ALLOWED")
 
 
-@pytest.mark.parametrize("documents", slow_but(["saved"], ["saved", ["inbox"]]))
+@pytest.mark.parametrize("documents", ["saved", ["inbox"]])
 async def test_a_limited_token_runs_saved_documents_only(world, documents):
     async with world.client(await world.token({"documents": documents})) as client:
         assert (await client.get("/api/saved/inbox")).status_code == 200
@@ -184,7 +183,8 @@ async def answers(world, token):
     return seen
 
 
-@pytest.mark.parametrize("name", slow_but(["edges"], FORBIDDEN))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FORBIDDEN)
 @pytest.mark.parametrize("valid", [True, False], ids=["valid token", "invalid token"])
 async def test_a_forbidden_document_is_the_same_as_none(world, name, valid):
     """Bytes, headers and charges, whatever the document would cost."""

@@ -3,7 +3,6 @@
 import pytest
 import twenty_writes
 import whole_world
-from suites import slow_but
 from twenty_writes import WRITES, call, document_of, filled, upstream_writes
 
 from gateway.http.graphql_idempotency import mutation_rows
@@ -29,7 +28,7 @@ def test_the_writes_are_all_writes_of_the_specification():
     assert len(WRITES) == 22
 
 
-@pytest.mark.parametrize("headers", slow_but([DRY], [DRY, {"if-effect": "a"}]))
+@pytest.mark.parametrize("headers", [DRY, {"if-effect": "a"}])
 def test_what_cannot_be_run_dry_is_refused(whole, headers):
     settings = {**whole_world.SETTINGS, "allowChildren": True}
     token = whole.runner.run(whole.world.token(settings))
@@ -60,20 +59,8 @@ def by_graphql(whole, name):
     return whole.call("POST", "/graphql", json=request)[0].json()
 
 
-@pytest.mark.parametrize(
-    "name",
-    slow_but(
-        [
-            "sendEmail",
-            "replyToEmail",
-            "updateTaskItem",
-            "uploadFile",
-            "shareFile",
-            "deleteListItem",
-        ],
-        WRITES,
-    ),
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WRITES)
 def test_both_apis_show_the_same_effect_and_write_nothing(whole, name):
     recover(whole)
     rest = call(whole, name, DRY)

@@ -6,7 +6,6 @@ import hashlib
 import pytest
 import whole_world
 from sqlmodel import func, select
-from suites import slow_after, slow_but
 from twenty_writes import upstream_writes
 
 from gateway.store import uploads
@@ -57,8 +56,9 @@ def stored_uploads(whole):
     return whole.runner.run(count())
 
 
-@pytest.mark.parametrize("chunked", slow_after(1, [False, True]))
-@pytest.mark.parametrize("size", slow_but(["small"], SIZES))
+@pytest.mark.slow
+@pytest.mark.parametrize("chunked", [False, True])
+@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("path", [ATTACHMENTS, FILES])
 def test_other_bytes_of_the_same_size_are_another_effect(whole, path, size, chunked):
     name = f"{size}-{chunked}.txt"

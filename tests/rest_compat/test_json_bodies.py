@@ -1,7 +1,6 @@
 """Request bodies are strict JSON; errors name their members as REST does."""
 
 import pytest
-from suites import slow_after
 
 from graph import schema
 from graph.errors import extensions
@@ -117,17 +116,7 @@ def test_a_body_of_too_many_values_is_refused_before_one_is_made(body, monkeypat
 
 @pytest.mark.parametrize(
     "text",
-    slow_after(
-        2,
-        [
-            "," * 3_000_000,
-            "[{,:" * 700_000,
-            '","' * 300_000,
-            "\\" * 900_000,
-            '\\",' * 300_000,
-            "," * 9,
-        ],
-    ),
+    ["," * 3_000_000, "[{,:" * 700_000, '","' * 300_000, "\\" * 900_000, '\\",' * 300_000, "," * 9],
     ids=["commas", "brackets", "quotes", "backslashes", "all of them", "few commas"],
 )
 def test_what_stands_in_a_text_is_no_value(text):

@@ -10,7 +10,6 @@ import calendar_world
 import orjson
 import pytest
 import whole_world
-from suites import slow_between
 
 from rest_compat.table import ENDPOINTS
 from sandbox.calendar.records import Attendee
@@ -84,7 +83,8 @@ class Answers:
         monkeypatch.setattr(Upstream, "call", answer)
 
 
-@pytest.mark.parametrize("row", slow_between(4, READS), ids=lambda row: row.document)
+@pytest.mark.slow
+@pytest.mark.parametrize("row", READS, ids=lambda row: row.document)
 def test_a_member_that_is_null_is_absent(served, monkeypatch, row):
     answers = Answers(monkeypatch)
     url = served.url(row.path) + QUERIES.get(row.path, "")

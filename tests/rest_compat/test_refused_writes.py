@@ -9,7 +9,6 @@ import pytest
 import twenty_writes
 import whole_world
 from paths import REPOSITORY
-from suites import slow_but
 from twenty_writes import WRITES, document_of, filled, upstream_writes
 
 from gateway.child_tokens import store
@@ -133,13 +132,6 @@ CASES = {
         write="sendEmail", narrower=OTHERS, generations=1
     ),
 }
-FAST = (
-    "`If-Effect` of another effect",
-    "write without `If-Effect`, `writes` is `effect`",
-    "change of the permission of somebody outside the rules",
-    "reply in draft mode under rules, `from` is hidden",
-    "child that allows more than the token",
-)
 # The rows that other tests below hold.
 OTHER_ROWS = {
     "malformed `If-Effect`",
@@ -247,7 +239,8 @@ def children(whole, own):
     return [child["id"] for child in listed.get("children", ())]
 
 
-@pytest.mark.parametrize("row", slow_but(FAST, CASES))
+@pytest.mark.slow
+@pytest.mark.parametrize("row", CASES)
 def test_every_door_explain_and_the_log_name_the_refusal(whole, row, monkeypatch):
     case, (status, code, layer, *_) = CASES[row], ROWS[row]
     status, code, layer = int(status), code.strip("`"), layer.strip("`")

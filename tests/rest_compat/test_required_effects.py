@@ -6,7 +6,6 @@ import random
 import pytest
 import whole_world
 from drafts import draft_id, leave
-from suites import slow_but
 from twenty_writes import WRITES, call, document_of, filled, upstream_writes
 
 from gateway.http.graphql_idempotency import mutation_rows
@@ -198,9 +197,8 @@ def test_no_write_runs_whose_target_changed_since_it_was_shown(whole, headers, n
     assert upstream_writes(whole) == []
 
 
-@pytest.mark.parametrize(
-    "name", slow_but(["sendEmail", "uploadFile", "deleteFile", "updateTaskItem"], WRITES)
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WRITES)
 def test_a_write_runs_only_with_the_effect_that_its_refusal_shows(whole, headers, name):
     dry = call(whole, name, {**headers, **DRY})
     assert dry.status_code in {200, 201}, dry.text

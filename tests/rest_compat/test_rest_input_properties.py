@@ -8,7 +8,6 @@ from graphql import GraphQLError, GraphQLInputObjectType, OperationDefinitionNod
 from graphql.execution.values import get_variable_values
 from hypothesis import given
 from hypothesis import strategies as st
-from suites import slow_but
 
 from graph import schema
 from graph.documents.operations import Graph
@@ -83,7 +82,7 @@ def refused(read):
         return extensions(problem, surface=None, request_id="r"), None
 
 
-@pytest.mark.parametrize("row", slow_but(WITH_BODY[::3], WITH_BODY), ids=lambda row: row.document)
+@pytest.mark.parametrize("row", WITH_BODY, ids=lambda row: row.document)
 @given(body=values)
 def test_a_body_is_refused_or_fits(row, body):
     kind = next(v.type for v in operation(row.document).variables if v.name == INPUT)
@@ -105,7 +104,7 @@ def test_any_bytes_are_refused_or_parsed(row, body):
     assert refusal is None or refusal["httpStatus"] == 400
 
 
-@pytest.mark.parametrize("row", slow_but(WITH_QUERY[::3], WITH_QUERY), ids=lambda row: row.document)
+@pytest.mark.parametrize("row", WITH_QUERY, ids=lambda row: row.document)
 @given(data=st.data())
 def test_a_query_is_refused_or_fits(row, data):
     prepared = operation(row.document)

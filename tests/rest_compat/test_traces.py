@@ -4,7 +4,6 @@ import pytest
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from suites import slow_after
 
 from gateway import infrastructure
 from gateway.telemetry.tracing import Tracing
@@ -86,17 +85,14 @@ async def test_a_callers_trace_is_joined_by_its_numbers_alone(client, spans):
 
 @pytest.mark.parametrize(
     "sent",
-    slow_after(
-        2,
-        [
-            CANARY,
-            f"00-{TRACE}",
-            f"00-{TRACE}-{PARENT}-zz",
-            f"00-{'0' * 32}-{PARENT}-01",
-            f"00-{TRACE[:-1]}-{PARENT}-01",
-            f"ff-{TRACE}-{PARENT}-01",
-        ],
-    ),
+    [
+        CANARY,
+        f"00-{TRACE}",
+        f"00-{TRACE}-{PARENT}-zz",
+        f"00-{'0' * 32}-{PARENT}-01",
+        f"00-{TRACE[:-1]}-{PARENT}-01",
+        f"ff-{TRACE}-{PARENT}-01",
+    ],
 )
 async def test_a_malformed_traceparent_is_ignored(client, spans, sent):
     await client.get("/api/access/token", headers={"traceparent": sent})

@@ -15,7 +15,6 @@ import orjson
 import pytest
 import whole_world
 import world as worlds
-from suites import slow_but
 
 from rest_compat.documents import OMITTED_WHEN_EMPTY
 from rest_compat.table import ENDPOINTS
@@ -129,7 +128,7 @@ def world(world_template, tmp_path_factory):
         yield world
 
 
-@pytest.fixture(scope="module", params=slow_but(["full", "masked"], TOKENS))
+@pytest.fixture(scope="module", params=TOKENS)
 def caller(request, world):
     return Caller(world, TOKENS[request.param])
 
@@ -215,7 +214,8 @@ def test_every_row_is_called():
     assert called == {(row.method, row.path) for row in ENDPOINTS}
 
 
-@pytest.mark.parametrize("path", slow_but(READS[::3], READS))
+@pytest.mark.slow
+@pytest.mark.parametrize("path", READS)
 def test_the_document_of_a_read_answers_the_same(caller, path):
     url, _ = caller.fill(path)
     answer = caller.call("GET", url)

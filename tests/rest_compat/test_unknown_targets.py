@@ -2,7 +2,6 @@
 
 import pytest
 import whole_world
-from suites import slow_but
 from twenty_writes import WRITES, call, filled, upstream_writes
 
 DRY = {"prefer": "dry-run"}
@@ -100,8 +99,8 @@ def caller_with(whole, settings):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("count", slow_but([1], [1, 6]))
-@pytest.mark.parametrize("policy", slow_but(["everything"], POLICIES))
+@pytest.mark.parametrize("count", [1, 6])
+@pytest.mark.parametrize("policy", POLICIES)
 def test_every_unknown_target_is_refused_as_by_the_call_itself(whole, policy, count):
     caller = caller_with(whole, POLICIES[policy])
     assert len(list(targets())) == 27
@@ -122,7 +121,7 @@ def test_every_unknown_target_is_refused_as_by_the_call_itself(whole, policy, co
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("policy", slow_but(["everything"], POLICIES))
+@pytest.mark.parametrize("policy", POLICIES)
 def test_an_unknown_reference_is_answered_as_by_the_call_itself(whole, policy):
     caller = caller_with(whole, POLICIES[policy])
     for name, members in REFERENCES:

@@ -8,7 +8,6 @@ import orjson
 import pytest
 from generated_requests import LIMITS, WITH_BODY
 from python_calls import MOST_CALLS_AT_ONCE, PythonCalls, calls_per_step
-from suites import slow_but
 
 LONGEST_REFUSAL = 16 * 1024
 MOST_CALLS = 60_000  # of Python functions; the hostile requests below made millions
@@ -37,12 +36,9 @@ def hostile(row):
     yield "no text", b'"\\' * (size // 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    "row",
-    slow_but(
-        ["PATCH email/modify_email"],
-        [pytest.param(row, id=f"{row.method} {row.document}") for row in WITH_BODY],
-    ),
+    "row", [pytest.param(row, id=f"{row.method} {row.document}") for row in WITH_BODY]
 )
 def test_no_body_is_walked_whole(served, row):
     before = served.upstream_calls()

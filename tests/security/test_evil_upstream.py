@@ -12,7 +12,6 @@ from dataclasses import replace
 
 import orjson
 import pytest
-from suites import slow_between, slow_but
 
 from rest_compat.openapi.components import error_statuses
 from rest_compat.table import ENDPOINTS
@@ -111,8 +110,9 @@ class OnePlace:
         return replace(response, body=body)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("examples", [2, pytest.param(EXAMPLES, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("row", slow_between(3, DOCUMENT_READS), ids=lambda row: row.document)
+@pytest.mark.parametrize("row", DOCUMENT_READS, ids=lambda row: row.document)
 def test_no_json_of_a_wrong_shape_breaks_a_read(served, evil, row, examples):
     generator = random.Random(row.document)
     read(served, row)
@@ -146,7 +146,8 @@ WHOLE = {
 }
 
 
-@pytest.mark.parametrize("name", slow_but(["a redirect to this machine", "half of JSON"], WHOLE))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WHOLE)
 def test_no_answer_breaks_a_read(served, evil, name):
     for row in READS:
         evil.change = lambda response: replace(response, **WHOLE[name])

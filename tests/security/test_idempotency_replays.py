@@ -2,7 +2,6 @@
 
 import pytest
 import world as worlds
-from suites import slow_but
 
 KEY = {"Idempotency-Key": "k"}
 ALL = {"allowedTaskOperations": ["all"]}
@@ -40,7 +39,8 @@ NARROWED = [
 ]
 
 
-@pytest.mark.parametrize("change", slow_but(["a narrower mask"], NARROWED))
+@pytest.mark.slow
+@pytest.mark.parametrize("change", NARROWED)
 async def test_a_created_task_is_not_shown_again_by_rest(tasks, change):
     world, filled = tasks
     async with world.client(await world.token(ALL)) as client:

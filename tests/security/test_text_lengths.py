@@ -2,7 +2,6 @@
 
 import pytest
 from caller_texts import graphql_texts, rest_texts
-from suites import slow_between
 
 TEXTS = [*graphql_texts(), *rest_texts()]
 # Of the others the resolver answers as of other texts of their kind, or reads the beginning.
@@ -14,7 +13,7 @@ LEFT = [
 
 
 def rows(texts):
-    return slow_between(5, [pytest.param(text, id=text.name) for text in texts])
+    return [pytest.param(text, id=text.name) for text in texts]
 
 
 def answer(served, text, value):
@@ -24,6 +23,7 @@ def answer(served, text, value):
     return response, served.upstream_calls() - before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", rows(REFUSED))
 def test_a_text_beyond_its_maximum_is_400(served, text):
     limit = text.limit

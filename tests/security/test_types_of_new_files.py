@@ -1,7 +1,6 @@
 """Block rules on types hold for what a file is called as well as for what is said of it."""
 
 import pytest
-from suites import slow_but
 
 shared = pytest.mark.asyncio(loop_scope="session")  # for tests that change nothing
 
@@ -31,7 +30,7 @@ def blocked(response):
         pytest.param("*", "evil", "text/plain", id="any type"),
     ],
 )
-@pytest.mark.parametrize("conflict", slow_but(["fail"], ["fail", "replace"]))
+@pytest.mark.parametrize("conflict", ["fail", "replace"])
 async def test_no_upload_makes_a_blocked_type(readonly, rule, name, media_type, conflict):
     token = await readonly.token(("mime_type", rule, "block"))
     readonly.forget_calls()

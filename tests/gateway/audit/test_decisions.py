@@ -9,7 +9,6 @@ import pytest
 import pytest_asyncio
 import world as worlds
 from sqlalchemy import text
-from suites import slow_between
 
 from gateway.audit import log as log_module
 from gateway.store.database import StorageUnavailable
@@ -109,71 +108,68 @@ async def test_a_call_is_recorded_once_without_its_content(world):
 
 @pytest.mark.parametrize(
     ("settings", "path", "expected"),
-    slow_between(
-        3,
-        [
-            pytest.param(
-                {"emailAccessEnabled": False},
-                MESSAGES,
-                ("rest", "emails", "refused", "surface", "EMAIL_NOT_ENABLED", 422),
-                id="the surface is off",
-            ),
-            pytest.param(
-                {},
-                "/api/access/tasks/boards",
-                ("rest", "taskBoards", "refused", "connections", "NO_TASK_PROVIDER", 422),
-                id="nothing is connected",
-            ),
-            pytest.param(
-                {"allowedEmailOperations": ["view_email"]},
-                f"{MESSAGES}?limit=x",
-                ("rest", "emails", "refused", "operation", "OPERATION_NOT_ALLOWED", 403),
-                id="the flag is missing, whatever the parameters",
-            ),
-            pytest.param(
-                {},
-                f"{MESSAGES}?limit=x",
-                ("rest", "emails", "refused", "input", "INVALID_PARAMETER", 400),
-                id="a parameter that the REST layer refuses",
-            ),
-            pytest.param(
-                {},
-                f"{MESSAGES}?after=2026-02-02&before=2026-01-01",
-                ("rest", "emails", "refused", "input", "INVALID_RANGE", 400),
-                id="a parameter that the graph refuses",
-            ),
-            pytest.param(
-                {"allowedConnectionIds": []},
-                MESSAGES,
-                ("rest", "emails", "refused", "usable_connection", "NO_PROVIDER", 403),
-                id="no connection may be used",
-            ),
-            pytest.param(
-                {},
-                f"{MESSAGES}/providerA:none",
-                ("rest", "email", "failed", "upstream", "NOT_FOUND", 404),
-                id="it is not there",
-            ),
-            pytest.param(
-                {"visibleEmailFields": ["subject"]},
-                f"{MESSAGES}?from=ana",
-                ("rest", "emails", "refused", "mask", "FIELD_NOT_VISIBLE", 403),
-                id="the filter would tell a hidden field",
-            ),
-            pytest.param(
-                {},
-                f"{MESSAGES}/a/b",
-                ("rest", None, "refused", "input", "NOT_FOUND", 404),
-                id="no such path",
-            ),
-            pytest.param(
-                {},
-                "/api/access/token",
-                ("rest", "accessToken", "allowed", None, None, 200),
-                id="itself",
-            ),
-        ],
-    ),
+    [
+        pytest.param(
+            {"emailAccessEnabled": False},
+            MESSAGES,
+            ("rest", "emails", "refused", "surface", "EMAIL_NOT_ENABLED", 422),
+            id="the surface is off",
+        ),
+        pytest.param(
+            {},
+            "/api/access/tasks/boards",
+            ("rest", "taskBoards", "refused", "connections", "NO_TASK_PROVIDER", 422),
+            id="nothing is connected",
+        ),
+        pytest.param(
+            {"allowedEmailOperations": ["view_email"]},
+            f"{MESSAGES}?limit=x",
+            ("rest", "emails", "refused", "operation", "OPERATION_NOT_ALLOWED", 403),
+            id="the flag is missing, whatever the parameters",
+        ),
+        pytest.param(
+            {},
+            f"{MESSAGES}?limit=x",
+            ("rest", "emails", "refused", "input", "INVALID_PARAMETER", 400),
+            id="a parameter that the REST layer refuses",
+        ),
+        pytest.param(
+            {},
+            f"{MESSAGES}?after=2026-02-02&before=2026-01-01",
+            ("rest", "emails", "refused", "input", "INVALID_RANGE", 400),
+            id="a parameter that the graph refuses",
+        ),
+        pytest.param(
+            {"allowedConnectionIds": []},
+            MESSAGES,
+            ("rest", "emails", "refused", "usable_connection", "NO_PROVIDER", 403),
+            id="no connection may be used",
+        ),
+        pytest.param(
+            {},
+            f"{MESSAGES}/providerA:none",
+            ("rest", "email", "failed", "upstream", "NOT_FOUND", 404),
+            id="it is not there",
+        ),
+        pytest.param(
+            {"visibleEmailFields": ["subject"]},
+            f"{MESSAGES}?from=ana",
+            ("rest", "emails", "refused", "mask", "FIELD_NOT_VISIBLE", 403),
+            id="the filter would tell a hidden field",
+        ),
+        pytest.param(
+            {},
+            f"{MESSAGES}/a/b",
+            ("rest", None, "refused", "input", "NOT_FOUND", 404),
+            id="no such path",
+        ),
+        pytest.param(
+            {},
+            "/api/access/token",
+            ("rest", "accessToken", "allowed", None, None, 200),
+            id="itself",
+        ),
+    ],
 )
 async def test_a_refusal_is_recorded_with_its_layer(world, settings, path, expected):
     async with world.client(await world.token(settings)) as client:

@@ -8,7 +8,6 @@ import pytest_asyncio
 from database_servers import postgres_server
 from sqlalchemy import delete
 from sqlmodel import col
-from suites import slow_after
 
 from gateway.auth import tokens
 from gateway.auth.authenticator import Authenticator
@@ -209,7 +208,7 @@ async def test_a_child_reaches_the_connections_that_its_ancestors_reach(database
     [({"revoked_at": NOW - 1}, "REVOKED"), ({"expires_at": NOW}, "EXPIRED")],
     ids=["revoked", "expired"],
 )
-@pytest.mark.parametrize("level", slow_after(2, range(4)))
+@pytest.mark.parametrize("level", range(4))
 async def test_the_end_of_a_token_ends_its_descendants(database, process, chain, level, end):
     values, reason = end
     for _, text in chain:

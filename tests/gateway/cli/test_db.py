@@ -14,7 +14,6 @@ import pytest
 from sqlalchemy import delete, insert, update
 from sqlalchemy.engine import make_url
 from sqlmodel import select
-from suites import slow_but
 
 from gateway.secrets.keyring import Keyring, column_context
 from gateway.store import backups, schema_version
@@ -156,13 +155,10 @@ async def _renew_lease(url, *, later_ms=0):
 @on_both
 @pytest.mark.parametrize(
     "words",
-    slow_but(
-        ["restore"],
-        [
-            pytest.param(("restore", "copy"), id="restore"),
-            pytest.param(("downgrade", "0019"), id="downgrade"),
-        ],
-    ),
+    [
+        pytest.param(("restore", "copy"), id="restore"),
+        pytest.param(("downgrade", "0019"), id="downgrade"),
+    ],
 )
 def test_what_replaces_data_is_refused_while_gateways_serve(run, deployed, rows, file, words):
     read_json(run("db", "backup", file, "--json"))

@@ -12,7 +12,6 @@ from contextlib import aclosing, asynccontextmanager
 import pytest
 from decision_rows import decision_row
 from sqlalchemy import text
-from suites import slow_between, slow_but
 
 from gateway.audit import reading
 from gateway.audit.log import DecisionLog
@@ -132,20 +131,17 @@ def test_an_unknown_request_cannot_be_explained(run, deployed):
 
 @pytest.mark.parametrize(
     ("options", "names"),
-    slow_between(
-        3,
-        [
-            ((), ["c", "b", "a"]),
-            (("--token", 2), ["b"]),
-            (("--outcome", "failed"), ["c"]),
-            (("--surface", "email", "--layer", "upstream"), ["c"]),
-            (("--code", "BLOCKED", "--limit", 1), ["b"]),
-            (("--operation", "emails"), ["c"]),
-            (("--request", "a"), ["a"]),
-            (("--since", "2026-09-21T14:13:21Z"), ["c", "b"]),
-            (("--since", "2026-09-21T14:13:21Z", "--until", "2026-09-21T14:13:22Z"), ["b"]),
-        ],
-    ),
+    [
+        ((), ["c", "b", "a"]),
+        (("--token", 2), ["b"]),
+        (("--outcome", "failed"), ["c"]),
+        (("--surface", "email", "--layer", "upstream"), ["c"]),
+        (("--code", "BLOCKED", "--limit", 1), ["b"]),
+        (("--operation", "emails"), ["c"]),
+        (("--request", "a"), ["a"]),
+        (("--since", "2026-09-21T14:13:21Z"), ["c", "b"]),
+        (("--since", "2026-09-21T14:13:21Z", "--until", "2026-09-21T14:13:22Z"), ["b"]),
+    ],
 )
 def test_the_filters_match_the_api(run, keep, options, names):
     keep(
@@ -235,40 +231,37 @@ def rotated(run, keep, environment, monkeypatch):
 
 @pytest.mark.parametrize(
     ("statement", "faults"),
-    slow_but(
-        ["a changed row", "a lost row", "a changed seal"],
-        [
-            pytest.param("SELECT 1", [], id="nothing"),
-            pytest.param(
-                "UPDATE decisions SET outcome = 'allowed' WHERE request_id = 'c'",
-                [(3, 4, "changed")],
-                id="a changed row",
-            ),
-            pytest.param(
-                "DELETE FROM decisions WHERE request_id = 'b'",
-                [(1, 1, "changed"), (3, 3, "missing")],
-                id="a lost row",
-            ),
-            pytest.param(
-                "UPDATE decisions SET signature = 'x' WHERE request_id = 'e'",
-                [(5, 5, "changed")],
-                id="a changed signature",
-            ),
-            pytest.param(
-                "UPDATE decision_seals SET signature = 'x' WHERE first = 3",
-                [(3, 3, "changed"), (4, 4, "changed")],
-                id="a changed seal",
-            ),
-            pytest.param(
-                "UPDATE decision_seals SET faults = '[[1, \"changed\"]]' WHERE first = 1",
-                [(1, 1, "changed"), (2, 2, "changed")],
-                id="faults put into a seal",
-            ),
-            pytest.param(
-                "DELETE FROM decision_seals WHERE first = 5", [(5, 5, "changed")], id="a lost seal"
-            ),
-        ],
-    ),
+    [
+        pytest.param("SELECT 1", [], id="nothing"),
+        pytest.param(
+            "UPDATE decisions SET outcome = 'allowed' WHERE request_id = 'c'",
+            [(3, 4, "changed")],
+            id="a changed row",
+        ),
+        pytest.param(
+            "DELETE FROM decisions WHERE request_id = 'b'",
+            [(1, 1, "changed"), (3, 3, "missing")],
+            id="a lost row",
+        ),
+        pytest.param(
+            "UPDATE decisions SET signature = 'x' WHERE request_id = 'e'",
+            [(5, 5, "changed")],
+            id="a changed signature",
+        ),
+        pytest.param(
+            "UPDATE decision_seals SET signature = 'x' WHERE first = 3",
+            [(3, 3, "changed"), (4, 4, "changed")],
+            id="a changed seal",
+        ),
+        pytest.param(
+            "UPDATE decision_seals SET faults = '[[1, \"changed\"]]' WHERE first = 1",
+            [(1, 1, "changed"), (2, 2, "changed")],
+            id="faults put into a seal",
+        ),
+        pytest.param(
+            "DELETE FROM decision_seals WHERE first = 5", [(5, 5, "changed")], id="a lost seal"
+        ),
+    ],
 )
 def test_verify_reports_tampering_after_a_rotation(rotated, rows, statement, faults):
     assert rotated() == (0, [])

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlmodel import select
-from suites import slow_but
 
 from gateway.auth import token_format
 from gateway.cli.stores import open_store
@@ -109,65 +108,51 @@ def test_an_export_has_no_secret_and_applies_without_changes(run, apply):
         assert secret not in first
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("wanted", "change"),
-    slow_but(
-        [
-            "the resources of a token",
-            "a setting left out takes its default",
-            "a rule left out goes",
-        ],
-        [
-            pytest.param(
-                document(operators=[{"email": ADA, "displayName": "Ada L."}]),
-                ("change", "operator", ADA, "displayName", "Ada", "Ada L.", "neither"),
-                id="a name of a person",
+    [
+        pytest.param(
+            document(operators=[{"email": ADA, "displayName": "Ada L."}]),
+            ("change", "operator", ADA, "displayName", "Ada", "Ada L.", "neither"),
+            id="a name of a person",
+        ),
+        pytest.param(
+            document(resources=[{"name": "main", "operators": [BO, ADA]}]),
+            ("change", "resource", "main", "operators", [ADA], [ADA, BO], "wider"),
+            id="the operators of a resource",
+        ),
+        pytest.param(
+            token(resources=["main"]),
+            ("change", "token", "reports", "resources", ["main", "shared"], ["main"], "narrower"),
+            id="the resources of a token",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            token(expiresAt=None),
+            ("change", "token", "reports", "expiresAt", "2030-01-31T12:00:00Z", None, "wider"),
+            id="the end of a token",
+        ),
+        pytest.param(
+            token(settings={"collabAccessEnabled": True}),
+            (
+                "change",
+                "token",
+                "reports",
+                "settings.visibleCollabFields",
+                ["name"],
+                ["all"],
+                "wider",
             ),
-            pytest.param(
-                document(resources=[{"name": "main", "operators": [BO, ADA]}]),
-                ("change", "resource", "main", "operators", [ADA], [ADA, BO], "wider"),
-                id="the operators of a resource",
-            ),
-            pytest.param(
-                token(resources=["main"]),
-                (
-                    "change",
-                    "token",
-                    "reports",
-                    "resources",
-                    ["main", "shared"],
-                    ["main"],
-                    "narrower",
-                ),
-                id="the resources of a token",
-                marks=pytest.mark.slow,
-            ),
-            pytest.param(
-                token(expiresAt=None),
-                ("change", "token", "reports", "expiresAt", "2030-01-31T12:00:00Z", None, "wider"),
-                id="the end of a token",
-            ),
-            pytest.param(
-                token(settings={"collabAccessEnabled": True}),
-                (
-                    "change",
-                    "token",
-                    "reports",
-                    "settings.visibleCollabFields",
-                    ["name"],
-                    ["all"],
-                    "wider",
-                ),
-                id="a setting left out takes its default",
-                marks=pytest.mark.slow,
-            ),
-            pytest.param(
-                token(rules=DOCUMENT["tokens"][0]["rules"][:1]),
-                ("remove", "rule", "reports", "block mime_type image/*", None, None, "wider"),
-                id="a rule left out goes",
-            ),
-        ],
-    ),
+            id="a setting left out takes its default",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            token(rules=DOCUMENT["tokens"][0]["rules"][:1]),
+            ("remove", "rule", "reports", "block mime_type image/*", None, None, "wider"),
+            id="a rule left out goes",
+        ),
+    ],
 )
 def test_diff_shows_the_changes_that_apply_makes(run, apply, wanted, change):
     read_json(apply(DOCUMENT))

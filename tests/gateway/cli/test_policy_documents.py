@@ -6,7 +6,6 @@ import json
 
 import pytest
 from sqlmodel import col, select
-from suites import slow_but
 
 from gateway.cli.stores import open_store
 from gateway.documents import prepared
@@ -154,27 +153,20 @@ def test_absent_documents_are_unchanged_and_pruned_ones_are_removed(run, apply):
 
 @pytest.mark.parametrize(
     ("change", "sentence"),
-    slow_but(
-        ["no GraphQL", "a path"],
-        [
-            pytest.param({"document": "{ emails {"}, "Line 1: Syntax Error", id="no GraphQL"),
-            pytest.param(
-                {"document": "{ gone }"}, "Cannot query field 'gone'", id="not of the schema"
-            ),
-            pytest.param(
-                {"document": "{ emails { nextPageToken } accessToken { id } }"},
-                "A saved document selects one root field",
-                id="two root fields",
-            ),
-            pytest.param(
-                {"method": "POST"},
-                "method must be GET, because the document is a query",
-                id="a method",
-            ),
-            pytest.param({"path": "/inbox"}, "path must start with /api/saved/", id="a path"),
-            pytest.param({"status": 201}, "status must be 200 for GET", id="a status"),
-        ],
-    ),
+    [
+        pytest.param({"document": "{ emails {"}, "Line 1: Syntax Error", id="no GraphQL"),
+        pytest.param({"document": "{ gone }"}, "Cannot query field 'gone'", id="not of the schema"),
+        pytest.param(
+            {"document": "{ emails { nextPageToken } accessToken { id } }"},
+            "A saved document selects one root field",
+            id="two root fields",
+        ),
+        pytest.param(
+            {"method": "POST"}, "method must be GET, because the document is a query", id="a method"
+        ),
+        pytest.param({"path": "/inbox"}, "path must start with /api/saved/", id="a path"),
+        pytest.param({"status": 201}, "status must be 200 for GET", id="a status"),
+    ],
 )
 def test_what_put_refuses_is_refused_and_nothing_is_written(run, apply, change, sentence):
     wrong = {**INBOX, **change}
@@ -293,19 +285,17 @@ def test_a_stored_document_that_fits_no_more_is_exported_and_unchanged(run, appl
     assert read_json(apply(stored)) == {"changes": [], "tokens": {}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("limit", "allows"),
-    slow_but(
-        ["saved"],
-        [
-            pytest.param({}, False, id="any"),
-            pytest.param({"documentsLogOnly": "saved"}, False, id="only noted"),
-            pytest.param({"documents": "saved"}, True, id="saved"),
-            pytest.param({"documents": ["inbox"]}, True, id="its name"),
-            pytest.param({"documents": ["drop"]}, False, id="another name"),
-            pytest.param({"documents": []}, False, id="none"),
-        ],
-    ),
+    [
+        pytest.param({}, False, id="any"),
+        pytest.param({"documentsLogOnly": "saved"}, False, id="only noted"),
+        pytest.param({"documents": "saved"}, True, id="saved"),
+        pytest.param({"documents": ["inbox"]}, True, id="its name"),
+        pytest.param({"documents": ["drop"]}, False, id="another name"),
+        pytest.param({"documents": []}, False, id="none"),
+    ],
 )
 def test_the_direction_is_that_of_the_limited_tokens(apply, limit, allows):
     read_json(apply(tokens(reader=limit)))

@@ -4,7 +4,6 @@ import json
 
 import pytest
 from sqlmodel import select
-from suites import slow_but
 
 from gateway import infrastructure
 from gateway.connections import rows as connection_rows
@@ -82,12 +81,7 @@ def revocations(sandbox):
     return [call["path"] for call in calls if call["path"].endswith("revoke")]
 
 
-@pytest.mark.parametrize(
-    "words",
-    slow_but(
-        [("operator", "remove", "o")], [("operator", "remove", "o"), ("resource", "remove", 1)]
-    ),
-)
+@pytest.mark.parametrize("words", [("operator", "remove", "o"), ("resource", "remove", 1)])
 def test_the_consents_of_removed_connections_are_revoked(run, rows, sandbox, consents, words):
     done = run(*words, "--yes")
 

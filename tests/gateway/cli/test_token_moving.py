@@ -5,7 +5,6 @@ import os
 import stat
 
 import pytest
-from suites import slow_after, slow_but
 
 from gateway.auth import token_format
 from gateway.store.tables import CollabRule, Operator, Resource
@@ -62,20 +61,18 @@ def test_a_change_that_reveals_hidden_content_is_warned_of(run, text):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "code"),
-    slow_after(
-        2,
-        [
-            ((9,), 1),
-            ((1, "--name", " "), 1),
-            ((1, "--expires", "soon"), 1),
-            ((1, "--resource", 9), 1),
-            ((1, "--resource", 3), 1),
-            ((1, "--settings", '{"x": 1}'), 1),
-            ((1, "--settings", "{"), 2),
-        ],
-    ),
+    [
+        ((9,), 1),
+        ((1, "--name", " "), 1),
+        ((1, "--expires", "soon"), 1),
+        ((1, "--resource", 9), 1),
+        ((1, "--resource", 3), 1),
+        ((1, "--settings", '{"x": 1}'), 1),
+        ((1, "--settings", "{"), 2),
+    ],
 )
 def test_an_invalid_change_changes_nothing(run, text, words, code):
     before = run("token", "show", 1, "--json").stdout
@@ -139,30 +136,28 @@ def entry(**members):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("tokens", "message"),
-    slow_but(
-        ["no digest", "a setting"],
-        [
-            pytest.param([entry(digest="x")], "tokens[0].digest", id="no digest"),
-            pytest.param([entry(keyId="x")], "tokens[0].keyId", id="no key id"),
-            pytest.param([entry(token="agw_x")], "tokens[0].token", id="a text"),
-            pytest.param([entry(), entry(name="m")], "the same digest", id="one hash twice"),
-            pytest.param([entry(operator="p@x.org")], "no operator 'p@x.org'", id="nobody"),
-            pytest.param([entry(resources=["attic"])], "no resource 'attic'", id="no place"),
-            pytest.param(
-                [entry(resources=["foreign"])],
-                "resource 'foreign', which o@example.org is not linked to",
-                id="a resource of others",
-            ),
-            pytest.param([entry(settings={"x": 1})], "tokens[0].settings.x", id="a setting"),
-            pytest.param(
-                [entry(), entry(name="reports", digest="1" * 64)],
-                "A token 'reports' already",
-                id="a name that is taken",
-            ),
-        ],
-    ),
+    [
+        pytest.param([entry(digest="x")], "tokens[0].digest", id="no digest"),
+        pytest.param([entry(keyId="x")], "tokens[0].keyId", id="no key id"),
+        pytest.param([entry(token="agw_x")], "tokens[0].token", id="a text"),
+        pytest.param([entry(), entry(name="m")], "the same digest", id="one hash twice"),
+        pytest.param([entry(operator="p@x.org")], "no operator 'p@x.org'", id="nobody"),
+        pytest.param([entry(resources=["attic"])], "no resource 'attic'", id="no place"),
+        pytest.param(
+            [entry(resources=["foreign"])],
+            "resource 'foreign', which o@example.org is not linked to",
+            id="a resource of others",
+        ),
+        pytest.param([entry(settings={"x": 1})], "tokens[0].settings.x", id="a setting"),
+        pytest.param(
+            [entry(), entry(name="reports", digest="1" * 64)],
+            "A token 'reports' already",
+            id="a name that is taken",
+        ),
+    ],
 )
 def test_an_invalid_file_imports_no_token(run, text, tokens, message):
     document = json.dumps({"version": 1, "tokens": tokens})

@@ -4,7 +4,6 @@ import socket
 
 import pytest
 from sqlmodel import select
-from suites import slow_after, slow_between, slow_but
 
 from gateway.store.tables import AccessToken, ConnectionRow, Operator, Resource
 
@@ -60,9 +59,8 @@ MISFITS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("line", "message"), slow_between(3, MISFITS), ids=[line for line, _ in MISFITS]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("line", "message"), MISFITS, ids=[line for line, _ in MISFITS])
 def test_incompatible_options_are_wrong_usage(  # noqa: PLR0917 - fixtures and a row
     run, token, people, tmp_path, line, message
 ):
@@ -110,9 +108,8 @@ UNKNOWN = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("line", "message"), slow_after(8, UNKNOWN), ids=[line for line, _ in UNKNOWN]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("line", "message"), UNKNOWN, ids=[line for line, _ in UNKNOWN])
 def test_an_unknown_id_or_name_is_reported_in_one_sentence(run, token, people, line, message):
     done = run(*line.split())
 
@@ -166,7 +163,7 @@ LOCAL = [
 ]
 
 
-@pytest.mark.parametrize("line", slow_between(3, LOCAL))
+@pytest.mark.parametrize("line", LOCAL)
 def test_commands_on_the_store_need_no_admin_token(run, token, environment, line):
     environment.delenv("AGW_ADMIN_TOKEN")
     done = run(*line.split())
@@ -185,9 +182,7 @@ def test_a_gateway_in_this_process_needs_no_admin_token(run, people, environment
     assert (explained.exit_code, "EMAIL_NOT_ENABLED" in explained.stdout) == (1, True)
 
 
-@pytest.mark.parametrize(
-    "way", slow_but([("--api-token",)], [("--api-token",), ("--client-id", "c", "--tenant", "t")])
-)
+@pytest.mark.parametrize("way", [("--api-token",), ("--client-id", "c", "--tenant", "t")])
 def test_a_secret_that_upstream_refuses_is_stored_only_untested(run, people, environment, way):
     environment.setenv("AGW_TASKS_URL", "http://127.0.0.1:1")
     environment.setenv("AGW_COLLAB_URL", "http://127.0.0.1:1")

@@ -2,7 +2,6 @@
 
 import pytest
 import pytest_asyncio
-from suites import slow_but
 
 from gateway.connections.oauth_servers import SANDBOX_CLIENT
 from gateway.demo.world import register_client
@@ -86,7 +85,8 @@ def connect(admin, gateway, operator, resource, sandbox):
     return connected
 
 
-@pytest.mark.parametrize("case", slow_but(["another secret"], ["expired", "another secret"]))
+@pytest.mark.slow
+@pytest.mark.parametrize("case", ["expired", "another secret"])
 @pytest.mark.parametrize("provider", PROVIDERS)
 async def test_a_refused_client_is_reported_at_an_ordinary_call(  # noqa: PLR0917 - fixtures and a row
     admin, client, clients, connect, holder, sandbox, provider, case

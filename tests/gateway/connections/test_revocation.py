@@ -1,7 +1,6 @@
 """A removed connection's consent is revoked at its provider, unless another connection needs it."""
 
 import pytest
-from suites import slow_after, slow_but
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("emptied")]
 
@@ -57,7 +56,7 @@ async def remove(admin, connection):
     return answer.headers[HEADER]
 
 
-@pytest.mark.parametrize("provider", slow_but(["PROVIDER_A", "BOARDS"], UPSTREAMS))
+@pytest.mark.parametrize("provider", UPSTREAMS)
 async def test_a_consent_is_revoked_where_the_provider_can(
     admin, connect, sandbox, revocations, provider
 ):
@@ -94,7 +93,7 @@ async def test_other_credentials_are_not_revoked(admin, connect, revocations, cr
     assert revocations() == []
 
 
-@pytest.mark.parametrize("kind", slow_after(2, ["500", "reset", "400", "403"]))
+@pytest.mark.parametrize("kind", ["500", "reset", "400", "403"])
 async def test_a_failure_removes_the_connection_all_the_same(admin, connect, sandbox, kind):
     connection, _ = await connect()
     fault = {"kind": kind, "match": "revoke"}

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from graphql import OperationType, get_operation_ast, parse, validate
-from suites import slow_but
 
 import graph
 from gateway.http.pages import MIN_BYTES, starter_documents
@@ -59,11 +58,7 @@ async def test_assets_are_cached_for_good_and_pages_are_checked(client):
 
 
 @pytest.mark.parametrize(
-    "path",
-    slow_but(
-        ["/explorer/", "/openapi.json"],
-        ["/explorer/", "/docs/init.js", "/docs/swagger-ui-bundle.js", "/openapi.json"],
-    ),
+    "path", ["/explorer/", "/docs/init.js", "/docs/swagger-ui-bundle.js", "/openapi.json"]
 )
 @pytest.mark.parametrize("turn", ["compressed now", "compressed before"])
 async def test_what_is_the_same_for_everybody_is_compressed(client, path, turn):

@@ -3,7 +3,6 @@
 import pytest
 import pytest_asyncio
 from guarded_server import EchoApp, body, exchange, serve, statuses
-from suites import slow_between
 
 HOST = b"Host: gateway.test\r\n"
 GET = b"GET / HTTP/1.1\r\n" + HOST
@@ -175,7 +174,7 @@ SERVED = {
 }
 
 
-@pytest.mark.parametrize("case", slow_between(3, REFUSED))
+@pytest.mark.parametrize("case", REFUSED)
 async def test_an_ambiguous_request_is_refused_and_the_connection_ends(app, port, case):
     status, request = REFUSED[case]
     answer = await exchange(port, request, GET + b"\r\n")

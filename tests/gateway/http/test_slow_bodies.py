@@ -5,7 +5,6 @@ import asyncio
 import pytest
 import pytest_asyncio
 from guarded_server import body, exchange, serve
-from suites import slow_but
 from world import ADMIN
 
 from rest_compat import body as bodies
@@ -52,27 +51,25 @@ FILE_RESULT = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("path", "members"),
-    slow_but(
-        ["folder"],
-        [
-            pytest.param("/api/access/collab/folders", FILE_RESULT, id="folder"),
-            pytest.param(UPLOAD, FILE_RESULT, id="upload"),
-            pytest.param(ATTACHMENT, {}, id="attachment"),
-            pytest.param(
-                "/api/access/email/messages/send",
-                {
-                    "success": False,
-                    "emailId": None,
-                    "threadId": None,
-                    "errorCode": "REQUEST_TIMEOUT",
-                    "errorMessage": MESSAGE,
-                },
-                id="mail",
-            ),
-        ],
-    ),
+    [
+        pytest.param("/api/access/collab/folders", FILE_RESULT, id="folder"),
+        pytest.param(UPLOAD, FILE_RESULT, id="upload"),
+        pytest.param(ATTACHMENT, {}, id="attachment"),
+        pytest.param(
+            "/api/access/email/messages/send",
+            {
+                "success": False,
+                "emailId": None,
+                "threadId": None,
+                "errorCode": "REQUEST_TIMEOUT",
+                "errorMessage": MESSAGE,
+            },
+            id="mail",
+        ),
+    ],
 )
 @pytest.mark.parametrize("length", [None, 5000], ids=["chunked", "announced"])
 async def test_a_late_body_is_408_with_all_of_the_response(content_port, path, members, length):

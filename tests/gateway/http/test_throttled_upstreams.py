@@ -5,7 +5,6 @@ import asyncio
 import pytest
 import pytest_asyncio
 import seeded_sandbox
-from suites import slow_but
 
 from gateway.app import assemble
 from gateway.http.sandbox_mount import in_process
@@ -89,11 +88,7 @@ async def gateway(settings, sandbox, time):
         yield running
 
 
-@pytest_asyncio.fixture(
-    loop_scope="module",
-    params=slow_but([*UPSTREAMS.values()][::3], UPSTREAMS.values()),
-    ids=UPSTREAMS,
-)
+@pytest_asyncio.fixture(loop_scope="module", params=UPSTREAMS.values(), ids=UPSTREAMS)
 async def throttling(request, gateway, admin, new_token, sandbox):
     """Connect an account; return a call of its surface, and the upstream's name."""
     upstream, kind, provider, account, scopes, path = request.param
@@ -134,6 +129,7 @@ async def waits(call, time, count):
     return seconds_waited
 
 
+@pytest.mark.slow
 async def test_waits_grow_to_a_minute_and_a_success_resets_them(admin, throttling, time):
     call, upstream = throttling
     fault = {"kind": "429"}

@@ -3,7 +3,6 @@
 import pytest
 import pytest_asyncio
 from sqlalchemy import text
-from suites import slow_between
 
 from gateway.secrets.keyring import Keyring
 
@@ -200,58 +199,46 @@ async def test_write_access_follows_from_the_scopes(admin, new_connection, scope
     assert response.json()["canWrite"] is can_write
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "field"),
-    slow_between(
-        3,
-        [
-            pytest.param({"kind": "fax"}, "kind", id="unknown kind"),
-            pytest.param({"provider": "PROVIDER_C"}, "provider", id="unknown provider"),
-            pytest.param({"provider": "COLLAB"}, "provider", id="a provider of another kind"),
-            pytest.param({"mode": "delegated"}, "mode", id="a mode on mail"),
-            pytest.param({"selectedSiteIds": ["s"]}, "selectedSiteIds", id="sites on mail"),
-            pytest.param({"resourceId": 99}, "resourceId", id="unknown resource"),
-            pytest.param({"operatorId": "x"}, "operatorId", id="unknown operator"),
-            pytest.param({"credentials": {}}, "credentials", id="no credential in it"),
+    [
+        pytest.param({"kind": "fax"}, "kind", id="unknown kind"),
+        pytest.param({"provider": "PROVIDER_C"}, "provider", id="unknown provider"),
+        pytest.param({"provider": "COLLAB"}, "provider", id="a provider of another kind"),
+        pytest.param({"mode": "delegated"}, "mode", id="a mode on mail"),
+        pytest.param({"selectedSiteIds": ["s"]}, "selectedSiteIds", id="sites on mail"),
+        pytest.param({"resourceId": 99}, "resourceId", id="unknown resource"),
+        pytest.param({"operatorId": "x"}, "operatorId", id="unknown operator"),
+        pytest.param({"credentials": {}}, "credentials", id="no credential in it"),
+        pytest.param(
+            {"credentials": {"accessToken": "a", "apiToken": "b"}}, "credentials", id="two forms"
+        ),
+        pytest.param(
+            {"credentials": {"clientId": "a", "tenant": "b"}}, "credentials", id="half a form"
+        ),
+        *(
             pytest.param(
-                {"credentials": {"accessToken": "a", "apiToken": "b"}},
-                "credentials",
-                id="two forms",
-            ),
-            pytest.param(
-                {"credentials": {"clientId": "a", "tenant": "b"}}, "credentials", id="half a form"
-            ),
-            *(
-                pytest.param(
-                    {"credentials": {"clientId": "a", "clientSecret": "b", "tenant": tenant}},
-                    "credentials.tenant",
-                    id=f"tenant {tenant}",
-                )
-                for tenant in ("common", "organizations", "Consumers ")
-            ),
-            pytest.param(
-                {"credentials": {"passphrase": "a"}},
-                "credentials.passphrase",
-                id="unknown credential",
-            ),
-            pytest.param({"baseUrl": "https://evil.example"}, "baseUrl", id="a host not allowed"),
-            pytest.param({"baseUrl": "file:///etc/passwd"}, "baseUrl", id="no http URL"),
-            pytest.param(
-                {"baseUrl": "https://upstream.example@evil.example/"}, "baseUrl", id="a user"
-            ),
-            pytest.param(
-                {"baseUrl": "https://upstream.example:444/"}, "baseUrl", id="another port"
-            ),
-            pytest.param({"baseUrl": "http://upstream.example"}, "baseUrl", id="without TLS"),
-            pytest.param({"baseUrl": "http://upstream.example:443"}, "baseUrl", id="no TLS on 443"),
-            pytest.param(
-                {"baseUrl": "https://upstream.example/%2e%2e/x"}, "baseUrl", id="coded dots"
-            ),
-            pytest.param({"baseUrl": "https://upstream.example/../x"}, "baseUrl", id="dots"),
-            pytest.param({"baseUrl": "https://upstream.example/?a=b"}, "baseUrl", id="a query"),
-            pytest.param({"status": "active"}, "status", id="a status cannot be given"),
-        ],
-    ),
+                {"credentials": {"clientId": "a", "clientSecret": "b", "tenant": tenant}},
+                "credentials.tenant",
+                id=f"tenant {tenant}",
+            )
+            for tenant in ("common", "organizations", "Consumers ")
+        ),
+        pytest.param(
+            {"credentials": {"passphrase": "a"}}, "credentials.passphrase", id="unknown credential"
+        ),
+        pytest.param({"baseUrl": "https://evil.example"}, "baseUrl", id="a host not allowed"),
+        pytest.param({"baseUrl": "file:///etc/passwd"}, "baseUrl", id="no http URL"),
+        pytest.param({"baseUrl": "https://upstream.example@evil.example/"}, "baseUrl", id="a user"),
+        pytest.param({"baseUrl": "https://upstream.example:444/"}, "baseUrl", id="another port"),
+        pytest.param({"baseUrl": "http://upstream.example"}, "baseUrl", id="without TLS"),
+        pytest.param({"baseUrl": "http://upstream.example:443"}, "baseUrl", id="no TLS on 443"),
+        pytest.param({"baseUrl": "https://upstream.example/%2e%2e/x"}, "baseUrl", id="coded dots"),
+        pytest.param({"baseUrl": "https://upstream.example/../x"}, "baseUrl", id="dots"),
+        pytest.param({"baseUrl": "https://upstream.example/?a=b"}, "baseUrl", id="a query"),
+        pytest.param({"status": "active"}, "status", id="a status cannot be given"),
+    ],
 )
 async def test_an_invalid_body_creates_no_connection(admin, new_connection, change, field):
     response = await admin.post("/api/connections", json={**new_connection, **change})

@@ -4,7 +4,6 @@ import asyncio
 import gc
 
 import pytest
-from suites import slow_after, slow_but
 
 # Reads that are cancelled before they begin.
 pytestmark = pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning")
@@ -23,8 +22,9 @@ def _nothing_left():
     gc.collect()
 
 
-@pytest.mark.parametrize("steps", slow_but([3, 30], [1, 3, 10, 30, 100]))
-@pytest.mark.parametrize("document", slow_after(2, DOCUMENTS))
+@pytest.mark.slow
+@pytest.mark.parametrize("steps", [1, 3, 10, 30, 100])
+@pytest.mark.parametrize("document", DOCUMENTS)
 async def test_no_task_is_left(ask, world, document, steps):
     never = asyncio.Event()
 

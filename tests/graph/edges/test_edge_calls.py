@@ -5,7 +5,6 @@ import json
 import calendar_world
 import pytest
 import whole_world
-from suites import slow_between, slow_but
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +84,8 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize(("page", "edge", "more"), slow_but([row.id for row in ROWS][::3], ROWS))
+@pytest.mark.slow
+@pytest.mark.parametrize(("page", "edge", "more"), ROWS)
 def test_the_objects_of_a_page_are_read_together(world, page, edge, more):
     without = calls(world, page.replace("%", "id"))
     with_edge = calls(world, page.replace("%", f"id {edge}"))
@@ -153,7 +153,7 @@ OBJECTS = [
 ]
 
 
-@pytest.mark.parametrize(("listing", "root", "made"), slow_between(3, OBJECTS))
+@pytest.mark.parametrize(("listing", "root", "made"), OBJECTS)
 def test_objects_that_are_wanted_together_are_read_together(world, listing, root, made):
     ids = [entry["id"] for entry in entries(ask(world, listing))]
     aliases = [
@@ -188,7 +188,7 @@ ALIASES = [
 ]
 
 
-@pytest.mark.parametrize(("root", "members", "other_members"), slow_between(3, ALIASES))
+@pytest.mark.parametrize(("root", "members", "other_members"), ALIASES)
 def test_two_aliases_of_one_object_make_one_call(world, root, members, other_members):
     alone = calls(world, f"{root} {{ {members} }}")
 

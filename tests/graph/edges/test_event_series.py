@@ -3,7 +3,6 @@
 import calendar_world
 import pytest
 import whole_world
-from suites import slow_after
 
 from sandbox.calendar.records import Recurrence
 
@@ -31,7 +30,7 @@ def world(world_template, tmp_path_factory):
         yield world
 
 
-@pytest.mark.parametrize("calendar", slow_after(1, ["work", "office"]))
+@pytest.mark.parametrize("calendar", ["work", "office"])
 def test_it_lists_other_instances_by_pages(world, calendar):
     (event,) = ask(world, DOCUMENT.replace("Standup", f"Standup {calendar}"))["calendarEvents"][
         "events"

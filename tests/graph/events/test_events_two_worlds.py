@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 from in_memory_calendars import Diary, MemoryIds
-from suites import slow_after
 
 from graph.request_execution import respond
 from policy.vocabulary import CalendarField
@@ -127,7 +126,7 @@ def calendars(world):
     return world
 
 
-@pytest.mark.parametrize("word", slow_after(3, OTHER), ids=str)
+@pytest.mark.parametrize("word", OTHER, ids=str)
 async def test_a_hidden_value_changes_nothing(graph, calendars, word):
     calendars.settings["visibleCalendarFields"] = [
         field for field in CalendarField if field is not word
@@ -141,7 +140,7 @@ async def test_a_hidden_value_changes_nothing(graph, calendars, word):
         assert seen[0] == 200
 
 
-@pytest.mark.parametrize("word", slow_after(3, OTHER), ids=str)
+@pytest.mark.parametrize("word", OTHER, ids=str)
 async def test_the_same_value_shows_when_it_is_visible(graph, calendars, word):
     """Or the test above would prove nothing."""
     other = msgspec.structs.replace(TALK, **OTHER[word])

@@ -7,7 +7,6 @@ import pytest
 from plan_cases.comparing import Tally, differences
 from plan_cases.faults import FAULTS
 from plan_cases.schemas import invented, ours
-from suites import slow_but
 
 from graph.execution.plan import shapes
 
@@ -29,7 +28,8 @@ def _nothing_left():
 SUBJECTS = [pytest.param(invented, id="invented schema"), pytest.param(ours, id="our schema")]
 
 
-@pytest.mark.parametrize("subject", slow_but(["our schema"], SUBJECTS))
+@pytest.mark.slow
+@pytest.mark.parametrize("subject", SUBJECTS)
 async def test_plans_and_plain_execution_agree(subject):
     tally = Tally()
     for number in range(FEW):
@@ -61,9 +61,8 @@ START = {
 }
 
 
-@pytest.mark.parametrize(
-    "fault", slow_but(["mask ignored", "null check removed", "path wrong"], FAULTS)
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", FAULTS)
 async def test_a_planted_fault_is_detected(fault, monkeypatch):
     shapes._shape.cache_clear()
     with monkeypatch.context() as patch:

@@ -7,7 +7,6 @@ import msgspec
 import pytest
 from graphql.execution.values import VariableValues
 from paths import REPOSITORY
-from suites import slow_between
 
 from graph.documents.operations import CACHED_LENGTH, Graph
 from graph.execution.plan import whole_records
@@ -251,7 +250,8 @@ def test_records_have_what_reading_in_one_step_needs():
     assert b"null_" not in msgspec.json.encode(Email(id="a", provider="PROVIDER_A"))
 
 
-@pytest.mark.parametrize("row", slow_between(3, ENDPOINTS), ids=lambda row: row.document)
+@pytest.mark.slow
+@pytest.mark.parametrize("row", ENDPOINTS, ids=lambda row: row.document)
 def test_a_documented_call_is_read_in_one_step(graph, row):
     operation = graph.prepare_rest(document(row.document))
     plan = operation.program.plan(VariableValues({}, {}), frozenset())

@@ -2,7 +2,6 @@
 
 import pytest
 from mail_upstreams import LISTED, TEXT, opened_together
-from suites import slow_after, slow_but
 
 from providers.failures import ProviderFailure
 from providers.mail.merged_mailbox import MergedMailbox
@@ -17,8 +16,9 @@ QUERIES = {
 }
 
 
-@pytest.mark.parametrize("limit", slow_but([7], [1, 7, 20, 50]))
-@pytest.mark.parametrize("query", slow_after(2, QUERIES.values()), ids=QUERIES.keys())
+@pytest.mark.slow
+@pytest.mark.parametrize("limit", [1, 7, 20, 50])
+@pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES.keys())
 async def test_pages_neither_lose_nor_repeat_messages_while_mail_arrives_and_one_mailbox_fails(
     query, limit
 ):

@@ -4,7 +4,6 @@ import time
 
 import httpx
 import pytest
-from suites import slow_after
 
 from providers.imap import connecting
 from providers.server_discovery.search import Confirmation, Server, StepOutcome
@@ -220,7 +219,7 @@ async def test_a_server_in_this_network_needs_a_confirmation(domain):
         pytest.param({"tls": False}, connecting.NO_TLS, id="no TLS"),
     ],
 )
-@pytest.mark.parametrize("protocol", slow_after(1, ["imap", "smtp"]))
+@pytest.mark.parametrize("protocol", ["imap", "smtp"])
 async def test_a_server_without_a_valid_certificate_gets_no_password(
     domain, protocol, serving, sentence
 ):

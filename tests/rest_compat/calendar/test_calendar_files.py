@@ -8,7 +8,6 @@ from zoneinfo import ZoneInfo
 import pytest
 from dateutil.rrule import rruleset, rrulestr
 from icalendar import Calendar, Event
-from suites import slow_but
 
 from sandbox.importing.dispatch import import_path
 from sandbox.storage.database import open_database
@@ -73,8 +72,9 @@ def every(component, name):
     return value if isinstance(value, list) else [value]
 
 
-@pytest.mark.parametrize("into", slow_but(["provider-b"], ["provider-a", "provider-b"]))
-@pytest.mark.parametrize("name", slow_but(["calendars/period_with_timezone.ics"], FILES))
+@pytest.mark.slow
+@pytest.mark.parametrize("into", ["provider-a", "provider-b"])
+@pytest.mark.parametrize("name", FILES)
 async def test_rest_returns_the_instances_of_the_librarys_own_expansion(agendas, name, into):
     path = SHIPPED / name
     first, last, count = FILES[name]

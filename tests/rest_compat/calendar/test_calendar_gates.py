@@ -4,7 +4,6 @@ import calendar_world
 import pytest
 import pytest_asyncio
 from calendar_world import at, day, text
-from suites import slow_after, slow_between
 from world import BROKEN, EMPTY
 
 from policy.vocabulary import CalendarField
@@ -259,30 +258,21 @@ WINDOW_SAID = "Results limited to time window: last 2 days to next 1 days."
 
 @pytest.mark.parametrize(
     ("settings", "query", "expected"),
-    slow_after(
-        3,
-        [
-            pytest.param(
-                {"timeframePastDays": 30, "timeframeFutureDays": 30},
-                {},
-                (-3, 4),
-                id="smart: 30 and 30",
-            ),
-            pytest.param(
-                {"timeframePastDays": 0, "timeframeFutureDays": 30}, {}, (0, 7), id="smart: no past"
-            ),
-            pytest.param(
-                {"timeframePastDays": 30, "timeframeFutureDays": 0},
-                {},
-                (-6, 1),
-                id="smart: no future",
-            ),
-            pytest.param(WINDOW, {}, (-2, 2), id="smart: small"),
-            pytest.param({"timeframePastDays": 2}, {}, (-2, 5), id="smart: past alone"),
-            pytest.param(WINDOW, {"from_": -9, "to": 9}, (-2, 2), id="clamped"),
-            pytest.param(WINDOW, {"from_": 0}, (0, 2), id="clamped at the end"),
-        ],
-    ),
+    [
+        pytest.param(
+            {"timeframePastDays": 30, "timeframeFutureDays": 30}, {}, (-3, 4), id="smart: 30 and 30"
+        ),
+        pytest.param(
+            {"timeframePastDays": 0, "timeframeFutureDays": 30}, {}, (0, 7), id="smart: no past"
+        ),
+        pytest.param(
+            {"timeframePastDays": 30, "timeframeFutureDays": 0}, {}, (-6, 1), id="smart: no future"
+        ),
+        pytest.param(WINDOW, {}, (-2, 2), id="smart: small"),
+        pytest.param({"timeframePastDays": 2}, {}, (-2, 5), id="smart: past alone"),
+        pytest.param(WINDOW, {"from_": -9, "to": 9}, (-2, 2), id="clamped"),
+        pytest.param(WINDOW, {"from_": 0}, (0, 2), id="clamped at the end"),
+    ],
 )
 async def test_the_window_bounds_the_range(agendas, settings, query, expected):
     token = await agendas.token(**settings)
@@ -339,7 +329,7 @@ EVERYTHING_HIDDEN = {
 }
 
 
-@pytest.mark.parametrize("hidden", slow_between(3, EVERYTHING_HIDDEN), ids=str)
+@pytest.mark.parametrize("hidden", EVERYTHING_HIDDEN, ids=str)
 async def test_a_hidden_field_is_null_and_not_requested_upstream(agendas, hidden):
     members, names = EVERYTHING_HIDDEN[hidden]
     whole = (await agendas.get("/events")).json()

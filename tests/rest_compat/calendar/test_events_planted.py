@@ -4,7 +4,6 @@ import calendar_world
 import pytest
 import pytest_asyncio
 from calendar_world import ANA, BO, at, day, meeting, text, whole_days
-from suites import slow_but
 
 from sandbox.calendar.records import Attendee, Recurrence, from_instant
 
@@ -64,7 +63,7 @@ async def test_without_a_range_it_is_today_and_six_days_more(agendas):
         pytest.param("08:00", "13:00", True, id="all around"),
     ],
 )
-@pytest.mark.parametrize("calendar", slow_but(["work"], ["work", "office"]))
+@pytest.mark.parametrize("calendar", ["work", "office"])
 async def test_overlapping_events_belong_to_the_range(agendas, calendar, start, end, belongs):
     agendas.plant(calendar, "one", meeting(at(1, start), at(1, end), "One"))
 
@@ -74,7 +73,7 @@ async def test_overlapping_events_belong_to_the_range(agendas, calendar, start, 
 
 
 @pytest.mark.parametrize("zone", ["UTC", "Europe/Stockholm", "America/Los_Angeles"])
-@pytest.mark.parametrize("calendar", slow_but(["work"], ["work", "office"]))
+@pytest.mark.parametrize("calendar", ["work", "office"])
 async def test_a_whole_day_is_a_day_of_utc_whatever_its_zone(agendas, calendar, zone):
     agendas.plant(calendar, "day", whole_days(3, 4, "Day", zone=zone))
 
@@ -125,7 +124,7 @@ async def test_the_default_is_fifty(agendas):
     }
 
 
-@pytest.mark.parametrize("calendar", slow_but(["work"], ["work", "office"]))
+@pytest.mark.parametrize("calendar", ["work", "office"])
 async def test_many_upstream_pages_are_read(agendas, monkeypatch, calendar):
     from providers.connectors.provider_a.google_calendar import calendars as calendar_a
     from providers.connectors.provider_b.outlook_calendar import calendars as calendar_b

@@ -4,7 +4,6 @@ import calendar_world
 import pytest
 import pytest_asyncio
 from calendar_world import ANA, at, day, meeting, text, whole_days
-from suites import slow_but
 
 from sandbox.calendar.records import Override, Recurrence, from_instant
 
@@ -86,7 +85,7 @@ async def test_all_calendars_are_returned_by_default_in_order_of_id(agendas):
     )
 
 
-@pytest.mark.parametrize("calendar", slow_but(["work"], ["work", "office"]))
+@pytest.mark.parametrize("calendar", ["work", "office"])
 @pytest.mark.parametrize(
     ("more", "is_busy"),
     [

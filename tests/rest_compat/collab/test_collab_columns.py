@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from suites import slow_after
 
 from graph.collab.visibility.column_masks import COLUMNS_BY_WORD
 from policy.vocabulary import CollabField
@@ -36,7 +35,7 @@ SEEN = (
 )
 
 
-@pytest.mark.parametrize(("column", "word"), slow_after(2, SEEN))
+@pytest.mark.parametrize(("column", "word"), SEEN)
 async def test_a_masked_column_is_null_and_not_fetched(readonly, column, word):
     token = await readonly.token_with_fields(*all_but(word, "name"))
     unmasked = await values(
@@ -54,7 +53,7 @@ async def test_a_masked_column_is_null_and_not_fetched(readonly, column, word):
     assert "Length" in expands
 
 
-@pytest.mark.parametrize(("column", "word"), slow_after(2, SEEN))
+@pytest.mark.parametrize(("column", "word"), SEEN)
 async def test_a_selected_masked_column_is_null(readonly, column, word):
     token = await readonly.token_with_fields(*all_but(word))
     readonly.forget_calls()

@@ -2,7 +2,6 @@
 
 import pytest
 from sqlmodel import select
-from suites import slow_after, slow_but
 
 from gateway.store.tables import RuleIntent
 
@@ -60,7 +59,8 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize("name", slow_but(["upload", "rename", "create item"], NAMES))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
 async def test_the_real_write_does_what_its_effect_says(content, name):
     method, path, more = next(row[1:] for row in await calls(content) if row[0] == name)
     before = await state(content)
@@ -231,7 +231,7 @@ async def test_a_taken_name_that_prevents_nothing_is_in_the_effect(content, conf
     assert writes(content) == []
 
 
-@pytest.mark.parametrize("content_length", slow_after(1, [None, "9"]))
+@pytest.mark.parametrize("content_length", [None, "9"])
 async def test_the_bytes_of_a_dry_upload_are_checked(content, content_length):
     """An upload of another size than announced is refused as by the real call."""
 
@@ -248,9 +248,7 @@ async def test_the_bytes_of_a_dry_upload_are_checked(content, content_length):
     assert "l.bin" in content.names("documents") or real.status_code != 200
 
 
-@pytest.mark.parametrize(
-    "name", slow_but(["rename"], ["rename", "delete", "update item", "delete item"])
-)
+@pytest.mark.parametrize("name", ["rename", "delete", "update item", "delete item"])
 async def test_an_old_version_is_refused_as_by_the_real_call(content, name):
     method, path, more = next(row[1:] for row in await calls(content) if row[0] == name)
     stale = {"if-match": '"old,1"'}
@@ -264,9 +262,7 @@ async def test_an_old_version_is_refused_as_by_the_real_call(content, name):
     assert {**dry.json(), "requestId": None} == {**real.json(), "requestId": None}
 
 
-@pytest.mark.parametrize(
-    "name", slow_but(["rename"], ["rename", "delete", "update item", "delete item", "share"])
-)
+@pytest.mark.parametrize("name", ["rename", "delete", "update item", "delete item", "share"])
 async def test_what_has_moved_refuses_the_write(content, name):
     method, path, more = next(row[1:] for row in await calls(content) if row[0] == name)
     effect = (await content.call(method, path, **more, headers=DRY)).json()["effect"]
@@ -311,22 +307,13 @@ async def intents(content):
 
 @pytest.mark.parametrize(
     "settings",
-    slow_but(
-        ["masked"],
-        [
-            pytest.param({"visibleCollabFields": ["mime_type"]}, id="masked"),
-            pytest.param(
-                {
-                    "allowedCollabOperations": [
-                        "rename_file",
-                        "update_permissions",
-                        "write_list_item",
-                    ]
-                },
-                id="no flag to read",
-            ),
-        ],
-    ),
+    [
+        pytest.param({"visibleCollabFields": ["mime_type"]}, id="masked"),
+        pytest.param(
+            {"allowedCollabOperations": ["rename_file", "update_permissions", "write_list_item"]},
+            id="no flag to read",
+        ),
+    ],
 )
 async def test_what_is_hidden_stays_hidden_in_the_effect(content, settings):
     token = await content.token(**settings)

@@ -2,7 +2,6 @@
 
 import pytest
 from content_world import BOB
-from suites import slow_but
 
 from graph.collab.visibility import folder_checks
 
@@ -67,7 +66,8 @@ BLOCKS = (
 )
 
 
-@pytest.mark.parametrize("rule", slow_but(["a file below"], BLOCKS))
+@pytest.mark.slow
+@pytest.mark.parametrize("rule", BLOCKS)
 async def test_a_folder_with_blocked_contents_is_not_changed(shared, rule):
     token = await shared.token(rule(shared))
     names_before = shared.names("documents")

@@ -3,7 +3,6 @@
 import graphql
 import pytest
 from paths import REPOSITORY
-from suites import slow_but
 from world import BROKEN
 
 from graph import schema
@@ -83,7 +82,8 @@ def document(name):
     return f"{word} {{ {name}{f'({arguments_text})' if arguments_text else ''} {selected} }}"
 
 
-@pytest.mark.parametrize("name", slow_but(["collabFiles", "uploadFile", "deleteListItem"], FLAGS))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FLAGS)
 async def test_a_field_requires_exactly_its_flag(readonly, name):
     others = [flag for flag in CollabOp if flag not in FLAGS[name]]
     readonly.forget_calls()

@@ -1,7 +1,6 @@
 """The three layers in order, and the calls each flag allows; refusals make no upstream call."""
 
 import pytest
-from suites import slow_after, slow_between
 from world import BROKEN, EMPTY
 
 from policy.vocabulary import COLLAB_COMPOSITES, CollabOp
@@ -38,7 +37,7 @@ CALLS = (
 )
 EVERY = pytest.mark.parametrize(
     ("method", "path", "flags"),
-    slow_between(3, CALLS),
+    CALLS,
     ids=lambda value: " or ".join(sorted(value)) if isinstance(value, set) else value,
 )
 
@@ -130,7 +129,7 @@ async def test_the_layers_refuse_in_order(readonly, method, path, flags):
     assert readonly.calls() == []
 
 
-@pytest.mark.parametrize(("composite", "opened"), slow_after(2, COLLAB_COMPOSITES.items()))
+@pytest.mark.parametrize(("composite", "opened"), COLLAB_COMPOSITES.items())
 async def test_a_composite_flag_grants_exactly_its_members(readonly, composite, opened):
     token = await readonly.token(allowedCollabOperations=[composite], resources=(BROKEN,))
     for method, path, flags in CALLS:
@@ -177,7 +176,7 @@ BAD_IDS = (
 )
 
 
-@pytest.mark.parametrize("bad", slow_between(3, BAD_IDS))
+@pytest.mark.parametrize("bad", BAD_IDS)
 async def test_an_invalid_id_is_400_without_upstream_calls(readonly, bad):
     token = await readonly.token()
     readonly.forget_calls()

@@ -4,13 +4,12 @@ import json
 
 import pytest
 import pytest_asyncio
-from suites import slow_between, slow_but
 
 from policy.vocabulary import CollabField
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-WORDS = slow_but(["owners"], [str(word) for word in CollabField])
+WORDS = [str(word) for word in CollabField]
 
 # Mask word -> the paths it nulls: the name of the response, then members; "*" is every entry.
 HIDES = {
@@ -214,6 +213,7 @@ async def test_a_mask_word_hides_exactly_its_fields(readonly, unmasked, word):
         assert masked["row"]["fields"].keys() == unmasked["row"]["fields"].keys()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", WORDS)
 async def test_a_basic_mask_nulls_the_documented_members_alone(readonly, unmasked, word):
     others = [str(other) for other in CollabField if other != word]
@@ -295,7 +295,8 @@ FILTERS = (
 )
 
 
-@pytest.mark.parametrize(("path", "word"), slow_between(3, FILTERS))
+@pytest.mark.slow
+@pytest.mark.parametrize(("path", "word"), FILTERS)
 async def test_filters_and_orders_on_a_masked_field_are_refused(readonly, path, word):
     path = path.replace("ITEMS", readonly.path("berths", 0))
     others = [str(other) for other in CollabField if other != word]

@@ -1,7 +1,6 @@
 """A package, such as a notebook, takes no files or folders: 400 after the look at it alone."""
 
 import pytest
-from suites import slow_after
 
 SENTENCE = "The destination is a notebook or another package, which takes no files or folders."
 
@@ -47,16 +46,13 @@ def assert_only_looked(content, reads):
 
 @pytest.mark.parametrize(
     ("write", "reads"),
-    slow_after(
-        2,
-        [
-            pytest.param(upload, 1, id="upload"),
-            pytest.param(create_folder, 1, id="folder"),
-            pytest.param(upload_replacing, 1, id="replacing upload"),
-            pytest.param(upload_dry, 1, id="dry run of an upload"),
-            pytest.param(move, 2, id="move"),
-        ],
-    ),
+    [
+        pytest.param(upload, 1, id="upload"),
+        pytest.param(create_folder, 1, id="folder"),
+        pytest.param(upload_replacing, 1, id="replacing upload"),
+        pytest.param(upload_dry, 1, id="dry run of an upload"),
+        pytest.param(move, 2, id="move"),
+    ],
 )
 async def test_a_package_takes_nothing(content, notebook, write, reads):
     await content.token()

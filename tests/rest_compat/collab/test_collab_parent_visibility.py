@@ -1,7 +1,6 @@
 """Responses redact the folder, list and site around a resource when these are hidden."""
 
 import pytest
-from suites import slow_after
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -25,24 +24,15 @@ async def shown_parent(readonly, token, name="sketch"):
 
 @pytest.mark.parametrize(
     ("rules", "allow_all", "expected_parent"),
-    slow_after(
-        3,
-        [
-            pytest.param([], True, True, id="everything is allowed"),
-            pytest.param([("file_id", "boats", "block")], True, False, id="the folder is blocked"),
-            pytest.param(
-                [("file_id", "notes", "block")], True, True, id="something else is blocked"
-            ),
-            pytest.param(
-                [("folder", "boats", "allow")], False, False, id="what is in it is allowed"
-            ),
-            pytest.param([("drive_id", "documents", "allow")], False, True, id="its library is"),
-            pytest.param(
-                [("content_type_id", "0x0120", "block")], True, False, id="folders are not"
-            ),
-            pytest.param([("list_item_id", "1", "block")], True, False, id="its list item is not"),
-        ],
-    ),
+    [
+        pytest.param([], True, True, id="everything is allowed"),
+        pytest.param([("file_id", "boats", "block")], True, False, id="the folder is blocked"),
+        pytest.param([("file_id", "notes", "block")], True, True, id="something else is blocked"),
+        pytest.param([("folder", "boats", "allow")], False, False, id="what is in it is allowed"),
+        pytest.param([("drive_id", "documents", "allow")], False, True, id="its library is"),
+        pytest.param([("content_type_id", "0x0120", "block")], True, False, id="folders are not"),
+        pytest.param([("list_item_id", "1", "block")], True, False, id="its list item is not"),
+    ],
 )
 async def test_a_hidden_parent_folder_is_redacted(readonly, rules, allow_all, expected_parent):
     def pattern(kind, name):

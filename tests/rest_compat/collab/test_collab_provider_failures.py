@@ -1,7 +1,6 @@
 """Reads whose provider denies or fails: a denied file is missing, labels come from memory."""
 
 import pytest
-from suites import slow_after
 
 FAILURES = [
     pytest.param({"kind": "401"}, id="401"),
@@ -26,7 +25,7 @@ async def test_a_file_that_the_provider_denies_is_missing(content):
     }
 
 
-@pytest.mark.parametrize("fault", slow_after(2, FAILURES))
+@pytest.mark.parametrize("fault", FAILURES)
 async def test_known_labels_are_listed_while_the_provider_fails(content, fault):
     before = await content.get("/sensitivity-labels")
     await content.fail(**fault)

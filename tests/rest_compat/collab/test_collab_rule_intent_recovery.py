@@ -6,7 +6,6 @@ import msgspec
 import pytest
 from content_world import ANN, SIGN_IN_NAMES, WRITE
 from sqlmodel import select
-from suites import slow_but
 from world import ADMIN, MAIN
 
 from gateway.rule_intents.recovery import LOOK_PAUSES_MS, RuleIntentRecovery
@@ -119,7 +118,7 @@ WAYS = [
 
 
 @pytest.mark.usefixtures("crash_before_rule")
-@pytest.mark.parametrize(("making", "kind"), slow_but(["a file"], WAYS))
+@pytest.mark.parametrize(("making", "kind"), WAYS)
 async def test_a_created_resource_is_found_and_its_rule_stored(
     content, token, recovery, making, kind
 ):
@@ -142,14 +141,11 @@ async def test_a_created_resource_is_found_and_its_rule_stored(
 
 @pytest.mark.parametrize(
     ("making", "call"),
-    slow_but(
-        ["a file"],
-        [
-            pytest.param(upload_file, {"method": "PUT", "match": "/content"}, id="a file"),
-            pytest.param(create_folder, {"method": "POST", "match": "/children"}, id="a folder"),
-            pytest.param(create_row, {"method": "POST", "match": "/items"}, id="a list item"),
-        ],
-    ),
+    [
+        pytest.param(upload_file, {"method": "PUT", "match": "/content"}, id="a file"),
+        pytest.param(create_folder, {"method": "POST", "match": "/children"}, id="a folder"),
+        pytest.param(create_row, {"method": "POST", "match": "/items"}, id="a list item"),
+    ],
 )
 async def test_a_resource_with_an_unreadable_response_gets_its_rule(
     content, token, recovery, making, call
@@ -178,7 +174,7 @@ async def test_a_resource_with_an_unreadable_response_gets_its_rule(
 
 
 @pytest.mark.usefixtures("lost_calls")
-@pytest.mark.parametrize("making", slow_but([create_row], [upload_file, create_folder, create_row]))
+@pytest.mark.parametrize("making", [upload_file, create_folder, create_row])
 async def test_a_lost_creation_gets_no_rule_and_its_intent_ends(content, token, recovery, making):
     assert (await making(content, token)).status_code == 504
     assert len(await stored_intents(content)) == 1
@@ -189,7 +185,7 @@ async def test_a_lost_creation_gets_no_rule_and_its_intent_ends(content, token, 
 
 
 @pytest.mark.usefixtures("crash_before_rule")
-@pytest.mark.parametrize("change", slow_but(["maker"], ["size", "maker", "time"]))
+@pytest.mark.parametrize("change", ["size", "maker", "time"])
 async def test_a_resource_by_someone_else_gets_no_rule(content, token, recovery, change):
     """The name is the same, everything else differs."""
     await upload_file(content, token)
@@ -210,13 +206,10 @@ async def test_a_resource_by_someone_else_gets_no_rule(content, token, recovery,
 @pytest.mark.usefixtures("crash_before_rule")
 @pytest.mark.parametrize(
     ("scopes", "stored"),
-    slow_but(
-        ["that is readable"],
-        [
-            pytest.param(["User.Read"], 1, id="that is readable"),
-            pytest.param([], 0, id="that the scopes do not show"),
-        ],
-    ),
+    [
+        pytest.param(["User.Read"], 1, id="that is readable"),
+        pytest.param([], 0, id="that the scopes do not show"),
+    ],
 )
 async def test_the_account_of_a_sign_in_name_is_the_maker(content, token, recovery, scopes, stored):
     state = content.world.sandbox.state

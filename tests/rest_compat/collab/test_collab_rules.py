@@ -1,7 +1,6 @@
 """Rules from the caller's side: every path shows the same resources."""
 
 import pytest
-from suites import slow_but
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -41,11 +40,7 @@ MATCHES = (
     ([("file_id", "boats"), ("folder", "houses")], {"boats", "house"}),
 )
 ABOUT = pytest.mark.parametrize(
-    ("rules", "matched"),
-    slow_but(
-        ["folder boats", "sensitivity_label_id secret"],
-        [pytest.param(*match, id=" ".join(match[0][0])) for match in MATCHES],
-    ),
+    ("rules", "matched"), [pytest.param(*match, id=" ".join(match[0][0])) for match in MATCHES]
 )
 
 

@@ -8,7 +8,6 @@ missing one need not be: docs/spec/rules.md#equal-cost.
 import content_world
 import pytest
 from content_world import ANN, BOB, MAIN, WRITE
-from suites import slow_after, slow_but
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -54,24 +53,20 @@ def denied_and_missing_files(content):
 
 RULES = pytest.mark.parametrize(
     "rules",
-    slow_but(
-        ["folders and labels", "types"],
-        [
-            pytest.param([FOLDERS], id="folders"),
-            pytest.param([LABELS], id="labels"),
-            pytest.param([FOLDERS, LABELS], id="folders and labels"),
-            pytest.param([FOLDERS, PLACES], id="folders and sites"),
-            pytest.param([KINDS, ITEMS], id="types"),
-            pytest.param([LABELS, BLOCKED_FOLDER], id="labels, and a blocked folder"),
-        ],
-    ),
+    [
+        pytest.param([FOLDERS], id="folders"),
+        pytest.param([LABELS], id="labels"),
+        pytest.param([FOLDERS, LABELS], id="folders and labels"),
+        pytest.param([FOLDERS, PLACES], id="folders and sites"),
+        pytest.param([KINDS, ITEMS], id="types"),
+        pytest.param([LABELS, BLOCKED_FOLDER], id="labels, and a blocked folder"),
+    ],
 )
 
 
+@pytest.mark.slow
 @RULES
-@pytest.mark.parametrize(
-    "what", slow_after(2, ["", "/download", "/permissions", "/sensitivity-label"])
-)
+@pytest.mark.parametrize("what", ["", "/download", "/permissions", "/sensitivity-label"])
 async def test_a_denied_file_costs_the_same_calls_as_a_missing_one(readonly, rules, what):
     token = await readonly.block_all_token(*[api_rule(readonly, rule) for rule in rules])
 

@@ -17,7 +17,6 @@ import msgspec
 import pytest
 import pytest_asyncio
 from content_world import BOB, WRITE, column
-from suites import slow_but
 from world import ADMIN
 
 from policy.vocabulary import CollabField
@@ -284,7 +283,7 @@ FOUND = "query ($q: String!) { collabFiles(q: $q) { files { name } } }"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("hidden", slow_but(["owners"], WORDED))
+@pytest.mark.parametrize("hidden", WORDED)
 async def test_searches_do_not_match_masked_fields(worlds, hidden):
     shown = [word for word in EVERY if word not in (hidden, "all")]
     token = await fresh_token(worlds, visibleCollabFields=shown)

@@ -3,7 +3,6 @@
 from datetime import timedelta
 
 import pytest
-from suites import slow_but
 
 from providers.connectors.collab.files import upload_sessions
 from providers.connectors.collab.files.uploads import SMALL, FileUploader
@@ -87,7 +86,7 @@ FOLDER = Creation(
     "POST",
     "/children",
 )
-KINDS = pytest.mark.parametrize("kind", slow_but(["spoiltAnswer"], ["spoiltAnswer", "lostAnswer"]))
+KINDS = pytest.mark.parametrize("kind", ["spoiltAnswer", "lostAnswer"])
 # What is made cannot be told from others.
 UNKNOWN_MAKINGS = [
     pytest.param(ITEM, id="a list item"),
@@ -144,8 +143,9 @@ def failed_body(response, message):
     }
 
 
+@pytest.mark.slow
 @KINDS
-@pytest.mark.parametrize("making", slow_but(["a list item"], UNKNOWN_MAKINGS))
+@pytest.mark.parametrize("making", UNKNOWN_MAKINGS)
 async def test_an_unreadable_response_is_an_unknown_outcome_over_rest(content, making, kind):
     before = count_resources(content)
     await fail(content, making, kind)
@@ -158,8 +158,9 @@ async def test_an_unreadable_response_is_an_unknown_outcome_over_rest(content, m
     assert (count_resources(content), creation_calls(content, making)) == (before + 1, 1)
 
 
+@pytest.mark.slow
 @KINDS
-@pytest.mark.parametrize("making", slow_but(["a list item"], UNKNOWN_MAKINGS))
+@pytest.mark.parametrize("making", UNKNOWN_MAKINGS)
 async def test_an_unreadable_response_is_an_unknown_outcome_over_graphql(content, making, kind):
     before = count_resources(content)
     await fail(content, making, kind)
@@ -188,8 +189,9 @@ async def test_an_unreadable_response_is_an_unknown_outcome_over_graphql(content
     assert (count_resources(content), creation_calls(content, making)) == (before + 1, 1)
 
 
+@pytest.mark.slow
 @KINDS
-@pytest.mark.parametrize("making", slow_but(["a folder"], FOUND_MAKINGS))
+@pytest.mark.parametrize("making", FOUND_MAKINGS)
 async def test_a_creation_with_a_unique_name_is_found(content, making, kind):
     before = count_resources(content)
     await fail(content, making, kind)
@@ -309,7 +311,8 @@ async def test_a_file_that_is_not_there_was_not_stored(content, monkeypatch, upl
     assert {call["method"] for call in content.calls()} <= {"GET"}
 
 
-@pytest.mark.parametrize("making", slow_but(["a letter", "a folder"], MAKINGS))
+@pytest.mark.slow
+@pytest.mark.parametrize("making", MAKINGS)
 async def test_a_definite_upstream_failure_can_be_retried(content, making):
     before = count_resources(content)
     await fail(content, making, "500")

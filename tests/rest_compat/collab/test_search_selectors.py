@@ -3,7 +3,6 @@
 from typing import get_args
 
 import pytest
-from suites import slow_but
 
 from graph.collab.search_selectors import WORDS_BY_SELECTOR, selectors
 from policy.vocabulary import CollabField
@@ -91,7 +90,8 @@ async def test_addresses_and_phrases_are_no_selectors(text):
 PROBES = ("S:x", "S ://x", "keel OR (S>=2026-01-01)", "S\uff1ax", "-S:x", "keel XRANK(cb=1) S:x")
 
 
-@pytest.mark.parametrize("word", slow_but(["name", "owners", "field_values"], WORDS), ids=str)
+@pytest.mark.slow
+@pytest.mark.parametrize("word", WORDS, ids=str)
 async def test_a_selector_of_a_hidden_field_is_refused_before_anything_is_searched(readonly, word):
     token = await readonly.token_with_fields(*(other for other in WORDS if other is not word))
     names = [name for name, words in WORDS_BY_SELECTOR.items() if word in words]

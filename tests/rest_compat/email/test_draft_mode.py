@@ -5,7 +5,6 @@ from email import message_from_bytes, policy
 from itertools import count
 
 import pytest
-from suites import slow_after, slow_but
 from world import CODES, DRAFT_WRITES, MAILBOXES, api_id
 
 from gateway.store.idempotency.store import IdempotencyStore
@@ -28,7 +27,6 @@ FILES = [
 OWN_OF_EACH = {"message-id", "date", "received", "return-path", "delivered-to"}
 
 both = pytest.mark.parametrize("provider", MAILBOXES)
-slow_for_a = pytest.mark.parametrize("provider", slow_but(["PROVIDER_B"], MAILBOXES))
 
 
 def drafts(world, provider):
@@ -85,10 +83,9 @@ def content_of(mail):
     )
 
 
-@slow_for_a
-@pytest.mark.parametrize(
-    "kind", slow_but(["reply"], ["send", "text", "reply", "reply to all", "forward"])
-)
+@pytest.mark.slow
+@both
+@pytest.mark.parametrize("kind", ["send", "text", "reply", "reply to all", "forward"])
 async def test_the_draft_that_the_person_sends_is_the_message_that_was_asked_for(
     world, provider, kind
 ):
@@ -124,7 +121,7 @@ async def test_the_draft_that_the_person_sends_is_the_message_that_was_asked_for
         assert thread == expected_thread
 
 
-@slow_for_a
+@both
 async def test_the_draft_is_read_by_the_id_of_the_answer(world, provider):
     async with world.client(await world.token(DRAFTS)) as client:
         made = await client.post(f"{MESSAGES}/send", json=new_message(world, provider))
@@ -134,7 +131,7 @@ async def test_the_draft_is_read_by_the_id_of_the_answer(world, provider):
     assert read.json()["subject"] == "Grüße"
 
 
-@slow_for_a
+@both
 async def test_a_key_leaves_one_draft_in_both_apis(world, provider):
     body, key = new_message(world, provider), {"Idempotency-Key": "k"}
     document = """mutation ($input: SendEmailInput!) {
@@ -171,9 +168,10 @@ async def test_a_replay_after_a_change_of_policy_has_the_same_status(world):
     assert world.calls() == []
 
 
-@slow_for_a
-@pytest.mark.parametrize("kind", slow_but(["reply"], ["send", "reply", "forward"]))
-@pytest.mark.parametrize("writes", slow_but([3], range(1, 7)))
+@pytest.mark.slow
+@both
+@pytest.mark.parametrize("kind", ["send", "reply", "forward"])
+@pytest.mark.parametrize("writes", range(1, 7))
 async def test_one_draft_is_left_after_a_crash(world, provider, kind, writes, monkeypatch):
     """The attempt dies after one of its writes or commits; the next one leaves a whole draft."""
     path, body = calls(world, provider)[kind]
@@ -230,9 +228,10 @@ def assert_whole(world, provider, kind):
     assert world.sent(MAILBOXES[provider]) == []
 
 
-@slow_for_a
-@pytest.mark.parametrize("kind", slow_but(["reply"], ["send", "reply", "forward"]))
-@pytest.mark.parametrize("fault", slow_but(["503"], ["lostAnswer", "503"]))
+@pytest.mark.slow
+@both
+@pytest.mark.parametrize("kind", ["send", "reply", "forward"])
+@pytest.mark.parametrize("fault", ["lostAnswer", "503"])
 async def test_one_draft_is_left_when_the_creation_fails(world, provider, kind, fault, monkeypatch):
     """A draft that was made although the answer was lost is found and finished."""
     monkeypatch.setattr(delivery, "LOOKUP_DELAYS_SECONDS", (0.0, 0.0))
@@ -254,7 +253,7 @@ async def test_one_draft_is_left_when_the_creation_fails(world, provider, kind, 
     assert_whole(world, provider, kind)
 
 
-@slow_for_a
+@both
 async def test_what_the_person_did_with_the_draft_is_no_reason_for_another(
     world, provider, monkeypatch
 ):
@@ -283,7 +282,7 @@ async def test_what_the_person_did_with_the_draft_is_no_reason_for_another(
     assert len(world.sent(MAILBOXES[provider])) == 1
 
 
-@slow_for_a
+@both
 async def test_direct_mode_sends_the_draft_that_was_held(world, provider, monkeypatch):
     """The attempt died after its commit; before the retry the token changed to direct mode."""
     path, body = calls(world, provider)["send"]
@@ -309,7 +308,7 @@ async def test_direct_mode_sends_the_draft_that_was_held(world, provider, monkey
     assert len(world.sent(MAILBOXES[provider])) == 1
 
 
-@slow_for_a
+@both
 async def test_direct_mode_sends_nothing_while_a_draft_may_have_been_made(
     world, provider, monkeypatch
 ):
@@ -333,7 +332,7 @@ async def test_direct_mode_sends_nothing_while_a_draft_may_have_been_made(
     assert world.calls() == []
 
 
-@slow_for_a
+@both
 async def test_recipient_rules_leave_no_draft(world, provider):
     async with world.client(await world.token({**DRAFTS, "recipientRules": {}})) as client:
         answer = await client.post(f"{MESSAGES}/send", json=new_message(world, provider))
@@ -387,8 +386,9 @@ async def change_token(world, client, settings):
     assert answer.status_code == 200, answer.text
 
 
-@slow_for_a
-@pytest.mark.parametrize("kind", slow_but(["reply"], ["send", "reply", "forward"]))
+@pytest.mark.slow
+@both
+@pytest.mark.parametrize("kind", ["send", "reply", "forward"])
 async def test_a_dry_run_says_that_the_message_would_be_held(world, provider, kind):
     path, body = calls(world, provider)[kind]
     async with world.client(await world.token(DRAFTS)) as client:
@@ -402,7 +402,7 @@ async def test_a_dry_run_says_that_the_message_would_be_held(world, provider, ki
     assert_whole(world, provider, kind)
 
 
-@slow_for_a
+@both
 async def test_a_dry_run_in_another_mode_has_another_effect(world, provider):
     path, body = calls(world, provider)["send"]
     async with world.client(await world.token(DRAFTS)) as client:
@@ -416,8 +416,9 @@ async def test_a_dry_run_in_another_mode_has_another_effect(world, provider):
     assert world.sent(MAILBOXES[provider]) == []
 
 
-@slow_for_a
-@pytest.mark.parametrize("commits", slow_after(1, [1, 2]))
+@pytest.mark.slow
+@both
+@pytest.mark.parametrize("commits", [1, 2])
 async def test_a_retry_with_an_expected_effect_leaves_one_draft(
     world, provider, commits, monkeypatch
 ):

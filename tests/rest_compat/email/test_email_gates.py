@@ -2,7 +2,6 @@
 
 import pytest
 from failed_results import failed_result
-from suites import slow_after
 from world import CODES, PREFIXES
 
 from rest_compat.table import ENDPOINTS
@@ -223,9 +222,7 @@ async def test_a_token_has_a_quota_of_its_own(client, world):
 
 @pytest.mark.parametrize(
     ("sent", "echoed"),
-    slow_after(
-        3, [("abc-1.2_3", True), ("a" * 128, True), ("a" * 129, False), ("a b", False), ("", False)]
-    ),
+    [("abc-1.2_3", True), ("a" * 128, True), ("a" * 129, False), ("a b", False), ("", False)],
 )
 async def test_a_valid_request_id_is_echoed(client, sent, echoed):
     response = await client.get(MESSAGES, headers={"x-request-id": sent})

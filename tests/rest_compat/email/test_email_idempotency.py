@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import httpx
 import pytest
 from sqlalchemy import update
-from suites import slow_but
 from world import api_id
 
 from gateway.audit.log import DecisionLog
@@ -84,7 +83,6 @@ def _keyed(key):
 
 
 APIS = [pytest.param(Rest(), id="rest"), pytest.param(GraphQL(), id="graphql")]
-graphql_is_slow = pytest.mark.parametrize("api", slow_but(["rest"], APIS), indirect=True)
 
 
 @pytest.fixture(params=APIS)
@@ -119,7 +117,6 @@ async def test_the_same_key_with_another_body_is_409(client, world, api):
     assert len(world.sent("provider-a")) == 1
 
 
-@graphql_is_slow
 async def test_a_key_belongs_to_its_token(client, world, api):
     await api.send(client)
     async with world.client(await world.token({})) as other:
@@ -128,7 +125,6 @@ async def test_a_key_belongs_to_its_token(client, world, api):
     assert len(world.sent("provider-a")) == 2
 
 
-@graphql_is_slow
 async def test_a_key_belongs_to_its_operation_and_resource(client, world, api):
     await api.send(client)
 
@@ -137,7 +133,6 @@ async def test_a_key_belongs_to_its_operation_and_resource(client, world, api):
     assert len(world.sent("provider-a")) == 3
 
 
-@graphql_is_slow
 async def test_simultaneous_calls_send_once(client, world, api):
     answers = await asyncio.gather(*(api.send(client) for _ in range(8)))
 
@@ -148,7 +143,6 @@ async def test_simultaneous_calls_send_once(client, world, api):
     assert not any("retry-after" in answer.response.headers for answer in answers)
 
 
-@graphql_is_slow
 async def test_an_attempt_that_was_taken_over_sends_nothing(client, world, api, monkeypatch):
     """The process stood still for longer than its lease, and another one has the key now."""
     monkeypatch.setattr(leases, "CONFIRMED_SECONDS", 0.0)  # confirm by the database
@@ -168,7 +162,6 @@ async def test_an_attempt_that_was_taken_over_sends_nothing(client, world, api, 
     assert world.sent("provider-a") == []
 
 
-@graphql_is_slow
 async def test_an_attempt_that_stood_still_while_its_lease_was_renewed_sends(
     client, world, api, monkeypatch
 ):
@@ -197,7 +190,6 @@ async def test_an_attempt_that_stood_still_while_its_lease_was_renewed_sends(
     assert len(world.sent("provider-a")) == 1
 
 
-@graphql_is_slow
 @pytest.mark.parametrize(
     ("body", "status"),
     [({"to": []}, 400), ({**MESSAGE, "connectionId": 99}, 404)],
@@ -213,7 +205,6 @@ async def test_an_error_is_replayed_too(client, api, body, status):
     assert second.response.status_code == first.response.status_code
 
 
-@graphql_is_slow
 async def test_a_404_is_replayed_too(client, api):
     first = await api.reply(client, api_id("provider-a", "absent"))
     second = await api.reply(client, api_id("provider-a", "absent"))
@@ -225,14 +216,11 @@ async def test_a_404_is_replayed_too(client, api):
 
 @pytest.mark.parametrize(
     "fault",
-    slow_but(
-        ["unavailable for now"],
-        [
-            pytest.param({"kind": "429", "retryAfter": 0}, id="throttled"),
-            pytest.param({"kind": "503", "retryAfter": 0}, id="unavailable for now"),
-            pytest.param({"kind": "400"}, id="rejected"),
-        ],
-    ),
+    [
+        pytest.param({"kind": "429", "retryAfter": 0}, id="throttled"),
+        pytest.param({"kind": "503", "retryAfter": 0}, id="unavailable for now"),
+        pytest.param({"kind": "400"}, id="rejected"),
+    ],
 )
 async def test_a_provider_refusal_is_retried(client, world, api, fault):
     await world.fail("provider-a", count=1, method="POST", **fault)
@@ -261,7 +249,6 @@ async def test_a_definite_upstream_failure_is_not_an_unknown_outcome(client, wor
     assert len(world.sent("provider-a")) == 1
 
 
-@graphql_is_slow
 async def test_a_lost_response_is_looked_up_and_then_replayed(client, world, api):
     await world.fail("provider-a", kind="lostAnswer", count=1, match="drafts/send")
     first = await api.send(client)
@@ -285,7 +272,6 @@ async def test_an_unknown_outcome_is_stored_and_never_sent_again(client, world, 
     assert world.sent("provider-a") == []
 
 
-@graphql_is_slow
 async def test_a_replay_passes_authentication_and_gates_again(client, world, api):
     await api.send(client)
     own = (await client.get("/api/access/token")).json()["id"]
@@ -300,7 +286,6 @@ async def test_a_replay_passes_authentication_and_gates_again(client, world, api
     assert (narrowed.replayed, revoked.replayed) == (None, None)
 
 
-@graphql_is_slow
 async def test_without_a_key_every_call_sends(client, world, api):
     for _ in range(2):
         assert (await api.send(client, key=None)).status == 200
@@ -362,7 +347,6 @@ async def test_a_replay_has_the_accepted_content_type(client):
     assert second.headers["idempotent-replayed"] == "true"
 
 
-@graphql_is_slow
 async def test_a_crash_after_the_send_does_not_send_twice(client, world, api, monkeypatch):
     send = MergedMailbox.send
 
@@ -382,7 +366,6 @@ async def test_a_crash_after_the_send_does_not_send_twice(client, world, api, mo
     assert len(world.sent("provider-a")) == 1
 
 
-@graphql_is_slow
 async def test_a_client_disconnect_does_not_send_twice(client, world, api, monkeypatch):
     send, sent = MergedMailbox.send, asyncio.Event()
 
@@ -414,7 +397,6 @@ async def overloaded(*_):
     raise Overloaded
 
 
-@graphql_is_slow
 @pytest.mark.parametrize(
     "unwritten",
     [(IdempotencyStore, "_insert", unavailable), (DecisionLog, "wait_for_capacity", overloaded)],
@@ -436,7 +418,6 @@ async def test_a_message_is_not_sent_when_its_intent_cannot_be_stored(
     assert len(world.sent("provider-a")) == 1
 
 
-@graphql_is_slow
 async def test_a_result_that_could_not_be_stored_is_not_sent_twice(client, world, api, monkeypatch):
     write = IdempotencyStore._update
 
@@ -469,7 +450,6 @@ def folders(world, mailbox):
     return [mail.folder for mail in mails if b"Subject: Once" in mail.raw]
 
 
-@graphql_is_slow
 async def test_the_draft_of_a_crashed_attempt_is_sent(client, world, api, monkeypatch, sender):
     mailbox, message = sender
     store = IdempotencyStore.store_draft
@@ -490,7 +470,6 @@ async def test_the_draft_of_a_crashed_attempt_is_sent(client, world, api, monkey
     assert folders(world, mailbox) == ["sent"]
 
 
-@graphql_is_slow
 async def test_an_attempt_that_stood_still_before_its_commit_deletes_its_draft(
     client, world, api, monkeypatch, sender
 ):
@@ -510,7 +489,6 @@ async def test_an_attempt_that_stood_still_before_its_commit_deletes_its_draft(
     assert folders(world, mailbox) == ["sent"]
 
 
-@graphql_is_slow
 async def test_an_attempt_that_stood_still_after_its_commit_sends_nothing(
     client, world, api, monkeypatch, sender
 ):
@@ -532,7 +510,6 @@ async def test_an_attempt_that_stood_still_after_its_commit_sends_nothing(
     assert folders(world, mailbox) == ["sent"]
 
 
-@graphql_is_slow
 async def test_nothing_is_sent_when_the_draft_cannot_be_stored(
     client, world, api, monkeypatch, sender
 ):
@@ -548,7 +525,6 @@ async def test_nothing_is_sent_when_the_draft_cannot_be_stored(
     assert folders(world, mailbox) == ["sent"]
 
 
-@graphql_is_slow
 async def test_a_draft_in_another_connection_is_of_unknown_outcome(
     client, world, api, monkeypatch, sender
 ):

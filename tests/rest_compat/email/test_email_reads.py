@@ -1,7 +1,6 @@
 """Listing and reading mail over REST: parameters, whole bodies, errors."""
 
 import pytest
-from suites import slow_after, slow_between, slow_but
 from world import CODES, INBOX_LABELS, LEASE_FILE, LINE_END, PREFIXES
 
 from policy.vocabulary import EmailField
@@ -123,42 +122,39 @@ async def test_following_the_page_tokens_reads_everything_once(client, world):
 @shared
 @pytest.mark.parametrize(
     ("params", "expected"),
-    slow_between(
-        3,
-        [
-            pytest.param({}, NEWEST_FIRST, id="nothing: all but drafts, spam and trash"),
-            pytest.param({"q": "lease sign"}, ["lease"], id="q: every word"),
-            pytest.param({"q": '"the budget"'}, ["budget"], id="q: a phrase"),
-            pytest.param({"q": "absent"}, [], id="q: no match"),
-            pytest.param({"from": "bo@work.example"}, ["lunch", "minutes"], id="from: an address"),
-            pytest.param({"from": "BO@WORK.EXAMPLE"}, ["lunch", "minutes"], id="from: any case"),
-            pytest.param({"from": "@home.example"}, ["lease"], id="from: a domain"),
-            pytest.param({"from": "müller"}, ["lease"], id="from: a word of a name"),
-            pytest.param({"to": "bo@work.example"}, ["lease", "answer"], id="to: also looks in cc"),
-            pytest.param({"subject": "LUNCH"}, ["answer", "lunch"], id="subject: part, any case"),
-            pytest.param({"label": "home"}, ["lease"], id="label: any case, provider A"),
-            pytest.param({"label": "FINANCE"}, ["budget"], id="label: any case, provider B"),
-            pytest.param({"label": "spam"}, ["junk"], id="label: spam names that folder"),
-            pytest.param({"unread": "true"}, ["lease", "minutes"], id="unread: true restricts"),
-            pytest.param({"unread": "false"}, NEWEST_FIRST, id="unread: false does not"),
-            pytest.param({"after": "2026-11-18T08:30:00Z"}, ["lease"], id="after: strictly later"),
-            pytest.param(
-                {"after": "2026-11-18T09:29:59+01:00"}, ["lease", "budget"], id="after: an offset"
-            ),
-            pytest.param({"after": "2026-11-19"}, ["lease"], id="after: a date"),
-            pytest.param(
-                {"before": "2026-11-17T12:00:00"}, ["minutes"], id="before: strictly earlier, naive"
-            ),
-            pytest.param(
-                {"after": "2026-11-17", "before": "2026-11-18"}, ["answer", "lunch"], id="both"
-            ),
-            pytest.param({"hasAttachment": "1"}, ["lease"], id="hasAttachment: true"),
-            pytest.param({"hasAttachment": "0"}, NEWEST_FIRST[1:], id="hasAttachment: false"),
-            pytest.param({"from": ""}, NEWEST_FIRST, id="an empty value is absent"),
-            pytest.param({"colour": "red"}, NEWEST_FIRST, id="an unknown name is ignored"),
-            pytest.param({"from": "bo@", "unread": "true"}, ["minutes"], id="filters are ANDed"),
-        ],
-    ),
+    [
+        pytest.param({}, NEWEST_FIRST, id="nothing: all but drafts, spam and trash"),
+        pytest.param({"q": "lease sign"}, ["lease"], id="q: every word"),
+        pytest.param({"q": '"the budget"'}, ["budget"], id="q: a phrase"),
+        pytest.param({"q": "absent"}, [], id="q: no match"),
+        pytest.param({"from": "bo@work.example"}, ["lunch", "minutes"], id="from: an address"),
+        pytest.param({"from": "BO@WORK.EXAMPLE"}, ["lunch", "minutes"], id="from: any case"),
+        pytest.param({"from": "@home.example"}, ["lease"], id="from: a domain"),
+        pytest.param({"from": "müller"}, ["lease"], id="from: a word of a name"),
+        pytest.param({"to": "bo@work.example"}, ["lease", "answer"], id="to: also looks in cc"),
+        pytest.param({"subject": "LUNCH"}, ["answer", "lunch"], id="subject: part, any case"),
+        pytest.param({"label": "home"}, ["lease"], id="label: any case, provider A"),
+        pytest.param({"label": "FINANCE"}, ["budget"], id="label: any case, provider B"),
+        pytest.param({"label": "spam"}, ["junk"], id="label: spam names that folder"),
+        pytest.param({"unread": "true"}, ["lease", "minutes"], id="unread: true restricts"),
+        pytest.param({"unread": "false"}, NEWEST_FIRST, id="unread: false does not"),
+        pytest.param({"after": "2026-11-18T08:30:00Z"}, ["lease"], id="after: strictly later"),
+        pytest.param(
+            {"after": "2026-11-18T09:29:59+01:00"}, ["lease", "budget"], id="after: an offset"
+        ),
+        pytest.param({"after": "2026-11-19"}, ["lease"], id="after: a date"),
+        pytest.param(
+            {"before": "2026-11-17T12:00:00"}, ["minutes"], id="before: strictly earlier, naive"
+        ),
+        pytest.param(
+            {"after": "2026-11-17", "before": "2026-11-18"}, ["answer", "lunch"], id="both"
+        ),
+        pytest.param({"hasAttachment": "1"}, ["lease"], id="hasAttachment: true"),
+        pytest.param({"hasAttachment": "0"}, NEWEST_FIRST[1:], id="hasAttachment: false"),
+        pytest.param({"from": ""}, NEWEST_FIRST, id="an empty value is absent"),
+        pytest.param({"colour": "red"}, NEWEST_FIRST, id="an unknown name is ignored"),
+        pytest.param({"from": "bo@", "unread": "true"}, ["minutes"], id="filters are ANDed"),
+    ],
 )
 async def test_a_filter_returns_the_matching_messages(
     shared_client, shared_world, params, expected
@@ -323,19 +319,12 @@ async def test_partial_fail_holds_for_graphql_too(client, world):
 
 @pytest.mark.parametrize(
     ("fault", "status", "error", "retry_after"),
-    slow_after(
-        2,
-        [
-            pytest.param({"kind": "500"}, 502, "PROVIDER_ERROR", None, id="both fail"),
-            pytest.param(
-                {"kind": "malformed"}, 502, "PROVIDER_ERROR", None, id="both talk nonsense"
-            ),
-            pytest.param(
-                {"kind": "401"}, 502, "PROVIDER_ERROR", None, id="an upstream 401 is no 401"
-            ),
-            pytest.param({"kind": "429", "retryAfter": 7}, 429, None, "7", id="both throttle"),
-        ],
-    ),
+    [
+        pytest.param({"kind": "500"}, 502, "PROVIDER_ERROR", None, id="both fail"),
+        pytest.param({"kind": "malformed"}, 502, "PROVIDER_ERROR", None, id="both talk nonsense"),
+        pytest.param({"kind": "401"}, 502, "PROVIDER_ERROR", None, id="an upstream 401 is no 401"),
+        pytest.param({"kind": "429", "retryAfter": 7}, 429, None, "7", id="both throttle"),
+    ],
 )
 async def test_the_request_fails_when_every_mailbox_fails(
     client, world, fault, *, status, error, retry_after
@@ -583,9 +572,8 @@ def without(answer, members):
     return [without(item, members) for item in answer] if isinstance(answer, list) else answer
 
 
-@pytest.mark.parametrize(
-    "word", slow_but(["subject"], [pytest.param(word, id=str(word)) for word in MEMBERS])
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("word", [pytest.param(word, id=str(word)) for word in MEMBERS])
 async def test_a_basic_mask_nulls_its_members_and_nothing_else(world, word):
     shown = [item.value for item in EmailField if item is not word]
     token = await world.token({"visibleEmailFields": shown, "maskMode": "basic"})

@@ -6,7 +6,6 @@ from email.message import EmailMessage
 from email.policy import default
 
 import pytest
-from suites import slow_but
 from world import api_id
 
 from policy.vocabulary import EmailField
@@ -90,9 +89,10 @@ def writes(world):
     return [call for call in world.calls() if call["method"] != "GET"]
 
 
-@pytest.mark.parametrize("provider", slow_but(["providerB"], MAILBOXES))
-@pytest.mark.parametrize("body_type", slow_but(["html"], ["text", "html"]))
-@pytest.mark.parametrize("action", slow_but(["forward"], ACTIONS))
+@pytest.mark.slow
+@pytest.mark.parametrize("provider", MAILBOXES)
+@pytest.mark.parametrize("body_type", ["text", "html"])
+@pytest.mark.parametrize("action", ACTIONS)
 async def test_no_hidden_field_is_sent(world, provider, action, body_type):
     """Of every word, one hidden at a time: it is refused, or what is sent does not tell it."""
     email_id = receive(world, provider)
@@ -121,8 +121,9 @@ async def test_no_hidden_field_is_sent(world, provider, action, body_type):
         assert [(hidden, piece) for piece in TELLING[hidden] if piece in text] == []
 
 
-@pytest.mark.parametrize("provider", slow_but(["providerB"], MAILBOXES))
-@pytest.mark.parametrize("action", slow_but(["forward"], ACTIONS))
+@pytest.mark.slow
+@pytest.mark.parametrize("provider", MAILBOXES)
+@pytest.mark.parametrize("action", ACTIONS)
 async def test_basic_masks_refuse_nothing(world, provider, action):
     email_id = receive(world, provider)
     token = await world.token({"visibleEmailFields": ["importance"], "maskMode": "basic"})
@@ -137,7 +138,7 @@ async def test_basic_masks_refuse_nothing(world, provider, action):
     ] == []
 
 
-@pytest.mark.parametrize("provider", slow_but(["providerB"], MAILBOXES))
+@pytest.mark.parametrize("provider", MAILBOXES)
 @pytest.mark.parametrize("visible", [["from", "body"], ["from", "cc", "subject"]])
 async def test_the_hidden_recipients_of_an_own_mail_get_no_reply(world, provider, visible):
     """A reply to one's own mail goes to its recipients; with `to` hidden it is refused."""

@@ -4,7 +4,6 @@ from base64 import b64encode
 from email import message_from_bytes, policy
 
 import pytest
-from suites import slow_but
 
 shared = pytest.mark.asyncio(loop_scope="session")  # for tests that change nothing
 MESSAGES = "/api/access/email/messages"
@@ -26,9 +25,6 @@ ATTACHED = [
 OF_LEASE = ("lease.pdf", "application/pdf", b"%PDF-1.4 lease")
 PROVIDERS = {"provider-a": ("PROVIDER_A", "lease"), "provider-b": ("PROVIDER_B", "budget")}
 both = pytest.mark.parametrize("mailbox", ["provider-a", "provider-b"])
-slow_for_a = pytest.mark.parametrize(
-    "mailbox", slow_but(["provider-b"], ["provider-a", "provider-b"])
-)
 
 
 def attached(stored):
@@ -54,7 +50,7 @@ async def test_a_message_is_sent_with_its_files(client, world, mailbox):
     assert attached(sent) == ATTACHED
 
 
-@slow_for_a
+@both
 async def test_a_reply_is_sent_with_its_files(client, world, mailbox):
     email_id = world.id(PROVIDERS[mailbox][1])
 
@@ -67,7 +63,7 @@ async def test_a_reply_is_sent_with_its_files(client, world, mailbox):
     assert attached(sent) == ATTACHED
 
 
-@slow_for_a
+@both
 async def test_a_forward_has_its_files_besides_those_of_the_original(client, world, mailbox):
     email_id = world.id(PROVIDERS[mailbox][1])
 
@@ -112,6 +108,7 @@ async def test_a_large_reply_joins_its_thread(client, world):
     assert attached(sent) == [("a.bin", "application/octet-stream", content)]
 
 
+@pytest.mark.slow
 @shared
 @pytest.mark.parametrize(
     ("file", "field"),
@@ -132,7 +129,7 @@ async def test_a_large_reply_joins_its_thread(client, world):
         pytest.param({"contentBase64": "AAAA" * 1_000_001}, "attachments", id="too large"),
     ],
 )
-@pytest.mark.parametrize("call", slow_but(["send"], ["send", "reply", "forward"]))
+@pytest.mark.parametrize("call", ["send", "reply", "forward"])
 async def test_a_wrong_file_is_named_and_nothing_is_sent(
     shared_client, shared_world, call, file, field
 ):
@@ -161,7 +158,7 @@ async def test_more_than_fifty_files_are_refused(client, world):
     assert world.calls() == []
 
 
-@slow_for_a
+@both
 async def test_a_repeated_send_sends_once(client, world, mailbox):
     body, key = new_message(world, mailbox, FILES), {"idempotency-key": "k1"}
 

@@ -5,7 +5,6 @@ from base64 import b64encode
 from email import message_from_bytes, policy
 
 import pytest
-from suites import slow_after, slow_but
 
 from gateway.store import uploads
 
@@ -16,7 +15,6 @@ LARGE = bytes(range(251)) * 20_000  # 5,020,000 bytes: slices, and a rest
 SMALL = b"a;b\n1;2\n"
 PROVIDERS = {"provider-a": ("PROVIDER_A", "lease"), "provider-b": ("PROVIDER_B", "budget")}
 both = pytest.mark.parametrize("mailbox", PROVIDERS)
-slow_for_a = pytest.mark.parametrize("mailbox", slow_but(["provider-b"], PROVIDERS))
 
 
 async def uploaded(client, content, name="plan.pdf", media_type="application/pdf"):
@@ -85,7 +83,7 @@ async def test_large_files_are_sent_by_their_handles(client, world, mailbox, cal
     ]
 
 
-@slow_for_a
+@both
 async def test_graphql_uploads_and_sends_by_a_handle(client, world, mailbox):
     made = await client.post(
         "/graphql",
@@ -116,7 +114,7 @@ async def test_a_form_uploads_its_file(client, world):
     assert (answer.json()["name"], answer.json()["size"]) == ("plan.txt", len(SMALL))
 
 
-@slow_for_a
+@both
 async def test_a_handle_serves_several_messages_until_it_expires(client, world, mailbox):
     handle = (await uploaded(client, SMALL))["handle"]
     body = new_message(world, mailbox, {"handle": handle})
@@ -210,17 +208,14 @@ async def test_deleting_a_file_by_graphql_needs_a_flag_that_may_attach(client, w
 
 @pytest.mark.parametrize(
     ("file", "field"),
-    slow_after(
-        2,
-        [
-            pytest.param({"handle": "unknown"}, "handle", id="unknown"),
-            pytest.param({"handle": ""}, "handle", id="empty"),
-            pytest.param({"handle": "ü" * 200}, "handle", id="long"),
-            pytest.param({"contentBase64": "YQ=="}, "contentBase64", id="bytes besides"),
-            pytest.param({"name": "a\r\nX: y"}, "name", id="a header in the name"),
-            pytest.param({"contentType": "message/rfc822"}, "contentType", id="a mail"),
-        ],
-    ),
+    [
+        pytest.param({"handle": "unknown"}, "handle", id="unknown"),
+        pytest.param({"handle": ""}, "handle", id="empty"),
+        pytest.param({"handle": "ü" * 200}, "handle", id="long"),
+        pytest.param({"contentBase64": "YQ=="}, "contentBase64", id="bytes besides"),
+        pytest.param({"name": "a\r\nX: y"}, "name", id="a header in the name"),
+        pytest.param({"contentType": "message/rfc822"}, "contentType", id="a mail"),
+    ],
 )
 async def test_a_wrong_reference_is_named_and_nothing_is_sent(client, world, file, field):
     handle = (await uploaded(client, SMALL))["handle"]
@@ -310,13 +305,10 @@ async def test_a_draft_is_sent_after_its_handle_expired(client, world, mailbox):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("mailbox", "match"),
-    slow_but(
-        ["provider-a"],
-        [
-            pytest.param("provider-a", "upload_id", id="provider-a"),
-            pytest.param("provider-b", "attachmentUploads", id="provider-b"),
-        ],
-    ),
+    [
+        pytest.param("provider-a", "upload_id", id="provider-a"),
+        pytest.param("provider-b", "attachmentUploads", id="provider-b"),
+    ],
 )
 async def test_a_slice_that_fails_is_sent_again(client, world, mailbox, match):
     handle = (await uploaded(client, LARGE))["handle"]

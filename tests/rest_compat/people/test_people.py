@@ -5,7 +5,6 @@ from email.message import EmailMessage
 from itertools import count
 
 import pytest
-from suites import slow_after
 from world import MAILBOXES, ME_A
 
 PEOPLE = "/api/access/people"
@@ -298,7 +297,8 @@ async def test_whom_the_rules_exclude_does_not_change_the_answer(client, world):
 # -- namesakes
 
 
-@pytest.mark.parametrize("number", slow_after(1, [200, 5000]))
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [200, 5000])
 async def test_no_namesake_is_ever_guessed(world, number):
     """Of random people, some of them hidden, `one` is said where exactly one has the name."""
     rng = random.Random(number)

@@ -1,7 +1,6 @@
 """Odd values on the way in: deep JSON, halves of characters, intents that may have been done."""
 
 import pytest
-from suites import slow_after
 
 from graph.documents.operations import Graph
 from graph.schema import build
@@ -22,17 +21,14 @@ UPDATE = """mutation($i: String!, $f: JSON!) {
 @pytest.mark.caller(**ALL)
 @pytest.mark.parametrize(
     "text",
-    slow_after(
-        2,
-        [
-            pytest.param('{"note":"\\ud800"}', id="half a character in a value"),
-            pytest.param('{"\\udc00":"x"}', id="half a character in a key"),
-            pytest.param('{"note":' + "[" * 3000 + "]" * 3000 + "}", id="deep"),
-            pytest.param('{"note":["\\ud800"]}', id="half a character within"),
-            pytest.param('{"note":1e400}', id="a number beyond all"),
-            pytest.param('{"note":NaN}', id="no number"),
-        ],
-    ),
+    [
+        pytest.param('{"note":"\\ud800"}', id="half a character in a value"),
+        pytest.param('{"\\udc00":"x"}', id="half a character in a key"),
+        pytest.param('{"note":' + "[" * 3000 + "]" * 3000 + "}", id="deep"),
+        pytest.param('{"note":["\\ud800"]}', id="half a character within"),
+        pytest.param('{"note":1e400}', id="a number beyond all"),
+        pytest.param('{"note":NaN}', id="no number"),
+    ],
 )
 @pytest.mark.parametrize("door", ["rest", "graphql"])
 async def test_odd_json_is_refused_or_taken_and_never_our_fault(fresh, client, text, door):

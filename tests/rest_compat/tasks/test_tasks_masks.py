@@ -2,7 +2,6 @@
 
 import pytest
 from failed_results import failed_result
-from suites import slow_but
 
 BOARDS = "/api/access/tasks/boards"
 ITEMS = "/api/access/tasks/items"
@@ -48,8 +47,9 @@ HIDDEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.caller(**ALL)
-@pytest.mark.parametrize("word", slow_but(["name", "assignees"], WORDS))
+@pytest.mark.parametrize("word", WORDS)
 async def test_a_mask_hides_its_member_and_the_columns_it_is_made_of(tasks, client, world, word):
     member, columns = HIDDEN[word]
     path = f"{ITEMS}/{tasks['door']}"

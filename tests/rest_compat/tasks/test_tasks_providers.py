@@ -4,7 +4,6 @@ import pytest
 import task_world
 from failed_results import failed_result
 from sqlmodel import col, select
-from suites import slow_but
 
 from gateway.connections import rows as connection_rows
 from gateway.store.tables import AccessToken
@@ -201,7 +200,8 @@ async def _own(world, tasks):
     return world.client(await world.token(ALL, resources=(resource,)))
 
 
-@pytest.mark.parametrize(("fault", "expected", "sentence"), slow_but(["403"], FAULTS))
+@pytest.mark.slow
+@pytest.mark.parametrize(("fault", "expected", "sentence"), FAULTS)
 async def test_failures_of_the_provider(fresh, world, fault, expected, sentence):
     await world.fail("tasks", **fault)
     async with await _own(world, fresh) as client:
@@ -230,7 +230,7 @@ async def test_an_outage_with_a_time_is_no_throttle(fresh, world):
         assert "retry-after" not in response.headers
 
 
-@pytest.mark.parametrize("kind", slow_but(["html"], ["malformed", "html"]))
+@pytest.mark.parametrize("kind", ["malformed", "html"])
 async def test_an_unreadable_response_is_a_provider_error(fresh, world, kind):
     await world.fail("tasks", kind=kind)
     async with await _own(world, fresh) as client:
@@ -263,7 +263,8 @@ THROTTLES = [
 ]
 
 
-@pytest.mark.parametrize(("fault", "wait"), slow_but(["429"], THROTTLES))
+@pytest.mark.slow
+@pytest.mark.parametrize(("fault", "wait"), THROTTLES)
 async def test_throttles_are_forwarded(fresh, world, fault, wait):
     await world.fail("tasks", **fault)
     async with await _own(world, fresh) as client:

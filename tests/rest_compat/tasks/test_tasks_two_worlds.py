@@ -7,7 +7,6 @@ Answers are compared to the byte, page by page to the end, and so are the calls 
 import msgspec
 import pytest
 import world as worlds
-from suites import slow_but
 
 from policy.vocabulary import TaskField
 from sandbox.projects.records import CustomField
@@ -99,7 +98,7 @@ ON_BOARDS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("word", slow_but(["status"], ON_BOARDS))
+@pytest.mark.parametrize("word", ON_BOARDS)
 async def test_boards_that_differ_in_what_is_hidden_look_the_same(fresh, world, word):
     await compared(fresh, world, word, (worlds.MAIN, "kitchen", "door"), ON_BOARDS[word])
 
@@ -138,7 +137,8 @@ ON_PROJECTS = {
 }
 
 
-@pytest.mark.parametrize("word", slow_but(["assignees"], ON_PROJECTS))
+@pytest.mark.slow
+@pytest.mark.parametrize("word", ON_PROJECTS)
 async def test_projects_that_differ_in_what_is_hidden_look_the_same(fresh, world, word):
     await compared(fresh, world, word, (worlds.EMPTY, "pavilion", "roof"), ON_PROJECTS[word])
 

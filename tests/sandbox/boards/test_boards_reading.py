@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from suites import slow_between
 
 NAMES = """query($b:[ID!],$n:Int!,$q:ItemsQuery){boards(ids:$b){items_page(limit:$n,
   query_params:$q){cursor items{id name}}}}"""
@@ -151,7 +150,7 @@ RULES = {
 }
 
 
-@pytest.mark.parametrize("row", slow_between(3, RULES))
+@pytest.mark.parametrize("row", RULES)
 async def test_rules_filter_items(boards, big, row):
     rules, count = RULES[row]
 

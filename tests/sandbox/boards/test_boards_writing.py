@@ -4,7 +4,6 @@ import asyncio
 import json
 
 import pytest
-from suites import slow_after, slow_between
 
 from sandbox.boards.item_mutations import set_board_lock
 from sandbox.boards.store import BoardStore
@@ -70,7 +69,7 @@ ACCEPTED = {
 }
 
 
-@pytest.mark.parametrize("row", slow_after(8, ACCEPTED))
+@pytest.mark.parametrize("row", ACCEPTED)
 async def test_column_accepts_all_forms_of_its_values(boards, big, job, row):
     column, value, text = ACCEPTED[row]
 
@@ -128,7 +127,7 @@ REJECTED = {
 }
 
 
-@pytest.mark.parametrize("row", slow_between(3, REJECTED))
+@pytest.mark.parametrize("row", REJECTED)
 async def test_one_invalid_value_fails_the_whole_mutation(boards, store, big, job, row):
     column, value, part = REJECTED[row]
     values = json.dumps({"text": "must not stay", column: value})

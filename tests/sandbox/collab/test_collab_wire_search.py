@@ -1,7 +1,6 @@
 """Search endpoint: the keyword query language and the shape of hits."""
 
 import pytest
-from suites import slow_after
 
 ALL = ["driveItem", "listItem", "list", "site"]
 
@@ -30,9 +29,10 @@ async def titles(client, text, kinds=ALL, **more):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "expected"),
-    slow_after(10, [
+    [
         ("keel", ["Plan é.docx"]),
         ("keel oak", ["Plan é.docx"]),
         ("keel varnish", []),
@@ -67,7 +67,7 @@ async def titles(client, text, kinds=ALL, **more):
         ("yard", ["yard"]),
         ("nothing", []),
         ("VARNISH", ["notes.txt"]),
-    ]),
+    ],
 )  # fmt: skip
 async def test_keyword_query_matches_documents(client, text, expected):
     assert await titles(client, text) == expected

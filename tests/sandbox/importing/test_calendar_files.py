@@ -11,7 +11,6 @@ from dateutil.rrule import rruleset, rrulestr
 from hypothesis import given
 from hypothesis import strategies as st
 from icalendar import Calendar, Event
-from suites import slow_after
 
 from sandbox.calendar.records import Window
 from sandbox.calendar.store import CalendarStore
@@ -150,7 +149,7 @@ FILES = {
 
 @needs_files
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
-@pytest.mark.parametrize("name", slow_after(3, FILES))
+@pytest.mark.parametrize("name", FILES)
 def test_a_shipped_file_has_the_instances_of_another_expansion(name, load):
     path = SHIPPED / name
     report, calendars = load(path.read_bytes(), name=path.name)
@@ -267,18 +266,15 @@ def test_times_are_read_in_their_zones(lines, expected, load):
 
 @pytest.mark.parametrize(
     ("tzid", "definition"),
-    slow_after(
-        2,
-        [
-            ("W. Europe Standard Time", ""),
-            ("/mozilla.org/20050126_1/Europe/Amsterdam", ""),
-            ("Somewhere", BERLIN),
-            ("GMT +0100 (Standard) / GMT +0200 (Daylight)", BERLIN),
-        ],
-    ),
+    [
+        ("W. Europe Standard Time", ""),
+        ("/mozilla.org/20050126_1/Europe/Amsterdam", ""),
+        ("Somewhere", BERLIN),
+        ("GMT +0100 (Standard) / GMT +0200 (Daylight)", BERLIN),
+    ],
     ids=["another system's name", "a vendor's prefix", "its own definition", "a quoted name"],
 )
-@pytest.mark.parametrize("day", slow_after(1, ["20060327", "20260330"]))
+@pytest.mark.parametrize("day", ["20060327", "20260330"])
 def test_zones_are_matched_by_name_or_definition(tzid, definition, day, load):
     lines = (f'DTSTART;TZID="{tzid}":{day}T090000', "RRULE:FREQ=YEARLY;COUNT=1")
     text = calendar(definition.format(name=tzid), event(*lines))

@@ -13,7 +13,6 @@ import httpx
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from suites import slow_between
 
 from sandbox.app import Sandbox
 from sandbox.importing import mail_files
@@ -545,7 +544,7 @@ def decoded(data):
 
 
 @needs_messages
-@pytest.mark.parametrize("path", slow_between(3, MESSAGES), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", MESSAGES, ids=lambda path: path.stem)
 def test_mail_of_strangers_is_read_as_the_interpreter_reads_it(path):
     if path.name in NO_HEADERS:
         pytest.skip("it has no headers")

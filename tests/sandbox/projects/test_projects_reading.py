@@ -1,7 +1,6 @@
 """Reads of the projects API: lists, pages, requested fields and errors."""
 
 import pytest
-from suites import slow_between
 
 from .conftest import BASE
 
@@ -236,7 +235,7 @@ REJECTED = {
 }
 
 
-@pytest.mark.parametrize("row", slow_between(3, REJECTED))
+@pytest.mark.parametrize("row", REJECTED)
 async def test_invalid_call_fails_with_the_apis_message(projects, row):
     path, status, message = REJECTED[row]
 

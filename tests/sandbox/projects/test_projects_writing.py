@@ -4,7 +4,6 @@ import json
 from string import Template
 
 import pytest
-from suites import slow_between
 
 from .conftest import BASE
 
@@ -204,7 +203,7 @@ REJECTED = {
 }
 
 
-@pytest.mark.parametrize("row", slow_between(3, REJECTED))
+@pytest.mark.parametrize("row", REJECTED)
 async def test_invalid_write_fails_with_the_apis_message_and_changes_nothing(projects, row):
     names = {field.name.split()[0]: field.id for field in projects.store.fields.all()}
     names["task"] = projects.store.project_tasks(projects.pavilion)[0].id

@@ -1,7 +1,6 @@
 """Provider B's mail: lists in both modes, single messages, changes, moves."""
 
 import pytest
-from suites import slow_after, slow_between
 
 MESSAGES = "/me/messages"
 IMMUTABLE = {"Prefer": 'IdType="ImmutableId"'}
@@ -46,24 +45,21 @@ NEWEST = "receivedDateTime desc"
 
 @pytest.mark.parametrize(
     ("clause", "found"),
-    slow_after(
-        5,
-        [
-            ("receivedDateTime lt 2026-01-05T08:02:00Z", ["Menu", "Lease"]),
-            ("from/emailAddress/address eq 'BOB@y.test'", ["Menu"]),
-            ("contains(subject,'it''s')", ["It's late"]),
-            ("startswith(subject,'lease')", ["Lease signed", "Lease"]),
-            ("categories/any(c:c eq 'HOME')", ["Lease signed", "Lease"]),
-            ("isRead eq true", ["Half a letter", "Menu"]),
-            ("hasAttachments eq true", ["Lease"]),
-            ("isDraft eq true", ["Half a letter"]),
-            ("importance eq 'high'", ["Lease signed"]),
-            ("importance in ('high','low')", ["Lease signed"]),
-            ("not (isRead eq false)", ["Half a letter", "Menu"]),
-            ("(subject eq 'menu' or subject eq 'lease')", ["Menu", "Lease"]),
-            ("subject eq 'nothing'", []),
-        ],
-    ),
+    [
+        ("receivedDateTime lt 2026-01-05T08:02:00Z", ["Menu", "Lease"]),
+        ("from/emailAddress/address eq 'BOB@y.test'", ["Menu"]),
+        ("contains(subject,'it''s')", ["It's late"]),
+        ("startswith(subject,'lease')", ["Lease signed", "Lease"]),
+        ("categories/any(c:c eq 'HOME')", ["Lease signed", "Lease"]),
+        ("isRead eq true", ["Half a letter", "Menu"]),
+        ("hasAttachments eq true", ["Lease"]),
+        ("isDraft eq true", ["Half a letter"]),
+        ("importance eq 'high'", ["Lease signed"]),
+        ("importance in ('high','low')", ["Lease signed"]),
+        ("not (isRead eq false)", ["Half a letter", "Menu"]),
+        ("(subject eq 'menu' or subject eq 'lease')", ["Menu", "Lease"]),
+        ("subject eq 'nothing'", []),
+    ],
 )
 async def test_a_filter_restricts_an_ordered_list(client, letters, clause, found):
     params = {"$filter": f"{DATED} and {clause}", "$orderby": NEWEST, "$count": "true"}
@@ -75,26 +71,23 @@ async def test_a_filter_restricts_an_ordered_list(client, letters, clause, found
 
 @pytest.mark.parametrize(
     ("search", "found"),
-    slow_between(
-        3,
-        [
-            ('"lease"', ["Lease signed", "Lease"]),
-            ('"leas"', ["Lease signed", "Lease"]),
-            ('"invoice"', ["It's late"]),
-            ('"\\"lease signed\\""', ["Lease signed"]),
-            ('"from:bob@y.test"', ["Menu"]),
-            ('"to:me@provider-b.example subject:menu"', ["Menu"]),
-            ('"recipients:me@provider-b.example menu"', ["Menu"]),
-            ('"hasAttachments:true"', ["Lease"]),
-            ('"attachment:lease"', ["Lease"]),
-            ('"importance:high"', ["Lease signed"]),
-            ('"lease NOT signed"', ["Lease"]),
-            ('"menu OR signed"', ["Lease signed", "Menu"]),
-            ('"received>=2026-01-06"', []),
-            ('"received>=2026-01-05 AND received<=2026-01-05 menu"', ["Menu"]),
-            ("menu", ["Menu"]),
-        ],
-    ),
+    [
+        ('"lease"', ["Lease signed", "Lease"]),
+        ('"leas"', ["Lease signed", "Lease"]),
+        ('"invoice"', ["It's late"]),
+        ('"\\"lease signed\\""', ["Lease signed"]),
+        ('"from:bob@y.test"', ["Menu"]),
+        ('"to:me@provider-b.example subject:menu"', ["Menu"]),
+        ('"recipients:me@provider-b.example menu"', ["Menu"]),
+        ('"hasAttachments:true"', ["Lease"]),
+        ('"attachment:lease"', ["Lease"]),
+        ('"importance:high"', ["Lease signed"]),
+        ('"lease NOT signed"', ["Lease"]),
+        ('"menu OR signed"', ["Lease signed", "Menu"]),
+        ('"received>=2026-01-06"', []),
+        ('"received>=2026-01-05 AND received<=2026-01-05 menu"', ["Menu"]),
+        ("menu", ["Menu"]),
+    ],
 )
 async def test_a_search_finds_words_and_properties(client, letters, search, found):
     response = await client.get(MESSAGES, params={"$search": search, "$count": "true"})
@@ -159,7 +152,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("label", slow_between(3, REFUSED))
+@pytest.mark.parametrize("label", REFUSED)
 async def test_a_list_refuses(client, letters, label):
     params, code = REFUSED[label]
     response = await client.get(MESSAGES, params=params)

@@ -7,7 +7,6 @@ from email.utils import parseaddr
 
 import httpx
 import pytest
-from suites import slow_but
 
 from sandbox.app import Sandbox
 from sandbox.mail.ids import MAILBOXES
@@ -98,7 +97,8 @@ def test_some_threads_are_long(seeded, box):
     assert sum(size > 2 for size in sizes) > 8
 
 
-@pytest.mark.parametrize("box", slow_but(["provider-b"], MAILBOXES))
+@pytest.mark.slow
+@pytest.mark.parametrize("box", MAILBOXES)
 def test_the_account_receives_and_sends_mail(trees, seeded, box):
     _, mails, _ = seeded
     me = mails.account(box).email

@@ -7,7 +7,6 @@ import json
 import pytest
 from graphql import build_schema, parse, validate
 from paths import SHARED
-from suites import slow_but
 
 from providers import failures
 from providers.connectors.boards import documents
@@ -339,9 +338,8 @@ def _documents():
         yield documents.next_page(values, visibility, count=count)
 
 
-@pytest.mark.parametrize(
-    "schema", slow_but(["the sandbox's"], ["the sandbox's", "the provider's whole"])
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("schema", ["the sandbox's", "the provider's whole"])
 def test_every_document_is_valid_against_the_schema(schema):
     if schema == "the sandbox's":
         known = build_schema(sandbox_schema.sdl())

@@ -7,7 +7,6 @@ from dataclasses import replace
 import msgspec
 import pytest
 from collab_upstream import CONTENT, key
-from suites import slow_after
 
 from providers.collab_ids import ItemKey
 from providers.connectors.collab.files import uploads
@@ -83,7 +82,7 @@ def nothing_left(tenant):
     return check
 
 
-@pytest.mark.parametrize("known", slow_after(1, [True, False]), ids=["size known", "size unknown"])
+@pytest.mark.parametrize("known", [True, False], ids=["size known", "size unknown"])
 @pytest.mark.parametrize(
     "size",
     [

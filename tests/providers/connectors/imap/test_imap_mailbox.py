@@ -18,7 +18,6 @@ from mail_port_contract import (
     short,
 )
 from mail_upstreams import ALL, LISTED, NOON, TEXT
-from suites import slow_after, slow_but
 
 from providers.connectors.imap import searching
 from providers.failures import Missing
@@ -68,7 +67,8 @@ async def fill(account):
     await account.add("Begun", at=50, folder="drafts", read=True)
 
 
-@pytest.mark.parametrize("limit", slow_but([7], [1, 7, 20, 50]))
+@pytest.mark.slow
+@pytest.mark.parametrize("limit", [1, 7, 20, 50])
 async def test_pages_neither_lose_nor_repeat_messages(account, limit):
     for number in range(61):
         await account.add(f"Mail {number}", at=number // 4)
@@ -108,7 +108,7 @@ async def test_folders_are_merged_and_drafts_spam_and_trash_left_out(account):
     ]
 
 
-@pytest.mark.parametrize("limit", slow_but([4], [4, 9, 20]))
+@pytest.mark.parametrize("limit", [4, 9, 20])
 async def test_all_that_match_are_counted_on_every_page(account, limit):
     for number in range(9):
         await account.add(f"Mail {number}", at=number // 2)
@@ -121,7 +121,8 @@ async def test_all_that_match_are_counted_on_every_page(account, limit):
     assert (second.total, second.total_exact) == (9 - len(first.emails), True)
 
 
-@pytest.mark.parametrize("name", slow_but([*FILTERS][::12], FILTERS))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FILTERS)
 async def test_a_filter_returns_the_matching_messages(account, name):
     await fill(account)
     query, subjects = FILTERS[name]
@@ -131,7 +132,7 @@ async def test_a_filter_returns_the_matching_messages(account, name):
     assert [short(account, subject) for subject in matching] == subjects
 
 
-@pytest.mark.parametrize("name", slow_but([*BEGINNINGS][:1], BEGINNINGS))
+@pytest.mark.parametrize("name", BEGINNINGS)
 async def test_beginnings_of_words_are_found(account, name):
     query, subjects = BEGINNINGS[name]
     await fill(account)
@@ -141,7 +142,7 @@ async def test_beginnings_of_words_are_found(account, name):
     assert [short(account, subject) for subject in matching] == subjects
 
 
-@pytest.mark.parametrize("name", slow_but([*HIDDEN][:1], HIDDEN))
+@pytest.mark.parametrize("name", HIDDEN)
 async def test_words_do_not_match_in_hidden_fields(account, dovecot, name):
     fields, word = HIDDEN[name]
     await account.add(
@@ -159,7 +160,7 @@ async def test_words_do_not_match_in_hidden_fields(account, dovecot, name):
     assert len((await account.port.search(everywhere, after=None, wanted=LISTED)).emails) == 1
 
 
-@pytest.mark.parametrize("name", slow_but([*VISIBLE][:1], VISIBLE))
+@pytest.mark.parametrize("name", VISIBLE)
 async def test_words_match_in_visible_fields(account, name):
     fields, word = VISIBLE[name]
     await account.add("Nothing of it", at=1, author="Else <else@south.example>")
@@ -173,7 +174,7 @@ async def test_words_match_in_visible_fields(account, name):
     assert await account.subjects(text=word, text_fields=fields) == ["The lease"]
 
 
-@pytest.mark.parametrize("name", slow_but([*PICTURED][:1], PICTURED))
+@pytest.mark.parametrize("name", PICTURED)
 async def test_emoji_are_words(account, name):
     text, matching = PICTURED[name]
     await account.add("Jam 🎉", at=2)
@@ -183,7 +184,7 @@ async def test_emoji_are_words(account, name):
     assert await account.subjects(text=text, text_fields=TEXT) == matching
 
 
-@pytest.mark.parametrize("name", slow_but([*SIEVES][:1], SIEVES))
+@pytest.mark.parametrize("name", SIEVES)
 async def test_attributes_read_only_for_filtering_are_none(account, name):
     await account.add("Hello", labels=("Client Work",))
 
@@ -241,7 +242,7 @@ async def test_reading_does_not_mark_a_message_as_read(account):
     assert email.is_read is False
 
 
-@pytest.mark.parametrize("name", slow_but(HOSTILE_IDS[:2], HOSTILE_IDS))
+@pytest.mark.parametrize("name", HOSTILE_IDS)
 async def test_an_invalid_id_is_missing(account, name):
     with pytest.raises(Missing):
         await account.port.get(name, wanted=ALL)
@@ -420,7 +421,7 @@ ODD = {
 }
 
 
-@pytest.mark.parametrize("name", slow_but([*ODD][:2], ODD))
+@pytest.mark.parametrize("name", ODD)
 async def test_an_odd_message_hides_no_other(account, name):
     content, expected = ODD[name]
     await account.add("Before", at=-1)
@@ -453,9 +454,7 @@ async def test_a_page_costs_few_commands(account, dovecot):
     assert b"BODY.PEEK[]" not in b"".join(first + again)
 
 
-@pytest.mark.parametrize(
-    "missing", slow_after(2, ["SPECIAL-USE", "LIST-STATUS", "ESEARCH", "LITERAL+"])
-)
+@pytest.mark.parametrize("missing", ["SPECIAL-USE", "LIST-STATUS", "ESEARCH", "LITERAL+"])
 async def test_a_server_with_fewer_extensions_is_read_alike(account, monkeypatch, missing):
     await fill(account)
     whole = [await account.subjects(), await account.subjects(sender="ann@north.example")]
