@@ -6,7 +6,7 @@ import imap_account
 import pytest
 import pytest_asyncio
 from dovecot import dovecot_server
-from mail_port_contract import (
+from mail_cases import (
     BEGINNINGS,
     BOB,
     FILTERS,

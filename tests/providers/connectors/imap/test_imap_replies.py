@@ -1,7 +1,7 @@
 """Replies, forwards and drafts by IMAP and SMTP: the contract of every mail connector."""
 
 import pytest
-from mail_port_contract import RefusedRecipients, Row, draft, refuse
+from mail_cases import RefusedRecipients, Row, draft, refuse
 from mail_upstreams import ALL
 
 from providers.failures import Missing, OutcomeUnknown, Unreachable

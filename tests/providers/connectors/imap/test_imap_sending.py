@@ -5,7 +5,7 @@ import time
 from collections import Counter
 
 import pytest
-from mail_port_contract import Row, draft
+from mail_cases import Row, draft
 from mail_upstreams import ALL
 from postfix import NOWHERE
 

@@ -1,6 +1,5 @@
 """Every mail connector that the sandbox imitates keeps the contract of its port."""
 
-from mail_port_contract import *  # noqa: F403 - its tests are run from here
 from mail_upstreams import ACCOUNTS
 
 from graph.emails.enums import MailProvider

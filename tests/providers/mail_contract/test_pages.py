@@ -1,0 +1,53 @@
+"""Every mail connector: order and pages of messages."""
+
+import pytest
+from mail_upstreams import LISTED
+
+from providers.ports.mail import MailQuery
+from providers.records.base import to_epoch_ms
+
+
+@pytest.mark.parametrize("limit", [1, 7, 20, 50])
+async def test_pages_neither_lose_nor_repeat_messages(account, limit):
+    ids = [account.add(f"Mail {number}", at=number // 4) for number in range(61)]
+
+    emails = await account.every(MailQuery(limit=limit), wanted={"subject"})
+
+    assert sorted(email.id for email in emails) == sorted(ids)
+    ranks = [(-to_epoch_ms(email.received_at), email.id) for email in emails]
+    assert ranks == sorted(ranks)
+
+
+async def test_mail_that_arrives_between_pages_does_not_change_them(account):
+    ids = [account.add(f"Mail {number}", at=number // 3) for number in range(20)]
+
+    def arrive(page):
+        account.add(f"Late {page}", at=1000 + page)
+
+    emails = await account.every(MailQuery(limit=3), wanted=LISTED, between=arrive)
+
+    assert sorted(email.id for email in emails) == sorted(ids)
+
+
+async def test_messages_of_one_instant_may_fill_several_pages(account):
+    ids = [account.add(f"Same {number}", at=5) for number in range(30)]
+
+    emails = await account.every(MailQuery(limit=4), wanted={"subject"})
+
+    assert [email.id for email in emails] == sorted(ids)
+
+
+async def test_all_that_match_are_counted(account):
+    for number in range(9):
+        account.add(f"Mail {number}", at=number)
+
+    answer = await account.port.search(MailQuery(limit=4), after=None, wanted={"subject"})
+
+    assert (len(answer.emails), answer.total, answer.total_exact) == (4, 9, True)
+
+
+async def test_an_empty_mailbox_is_an_empty_answer(account):
+    answer = await account.port.search(MailQuery(), after=None, wanted=LISTED)
+
+    assert answer.emails == ()
+    assert (answer.exhausted, answer.total, answer.total_exact) == (True, 0, True)
