@@ -27,7 +27,7 @@ class CommandError(Exception):
 
 # Module -> its extra, and what needs it.
 _EXTRAS: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {"icalendar": ("demo", "The sandbox"), "opentelemetry": ("traces", "AGW_TRACES_ENDPOINT")}
+    {"opentelemetry": ("traces", "AGW_TRACES_ENDPOINT")}
 )
 
 

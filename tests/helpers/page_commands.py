@@ -68,7 +68,7 @@ def clone(folder: Path) -> Path:
     python.write_text(f'#!/bin/sh\nPYTHONPATH={copy}/src exec {sys.executable} "$@"\n')
     python.chmod(0o755)
     (python.parent / "python3").symlink_to(sys.executable)  # the version that `./run` is run with
-    lock = copy / "requirements-demo.lock"
+    lock = copy / "requirements.lock"
     stamp = hashlib.sha256(lock.read_bytes() + sys.version.encode()).hexdigest()
     (copy / f".venv/.installed-{lock.stem}").write_text(stamp)  # so that `./run` installs nothing
     return copy

@@ -7,7 +7,7 @@ import pytest
 from paths import REPOSITORY
 
 RUN = REPOSITORY / "run"
-PRODUCT = "requirements-demo.lock"
+PRODUCT = "requirements.lock"
 DEVELOPER = "requirements-dev.lock"
 
 
@@ -53,6 +53,5 @@ def test_check_fails_when_the_tests_or_the_types_do(tests, types, monkeypatch, c
     assert capfd.readouterr().out == "types\n"
 
 
-@pytest.mark.parametrize("lock", ["requirements.lock", PRODUCT])
-def test_the_image_and_the_demo_have_the_reader_of_pdf(lock):
-    assert "\npypdf==" in (REPOSITORY / lock).read_text()
+def test_the_image_and_the_checkout_have_the_reader_of_pdf():
+    assert "\npypdf==" in (REPOSITORY / PRODUCT).read_text()

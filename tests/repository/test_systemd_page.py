@@ -61,11 +61,11 @@ FROM_REGISTRY = re.compile(
     ("text", "names"),
     [
         ("/opt/access-gateway/bin/pip install access-gateway", True),
-        ("pip install 'access-gateway[demo]'", True),
+        ("pip install 'access-gateway[traces]'", True),
         ("uvx access-gateway serve", True),
         ("docker pull access-gateway:1.0.0", True),
         ("/opt/access-gateway/bin/pip install --no-deps dist/access_gateway-*.whl", False),
-        ("pip install 'dist/access_gateway-1.0-py3-none-any.whl[demo]'", False),
+        ("pip install 'dist/access_gateway-1.0-py3-none-any.whl[traces]'", False),
         ("docker compose exec gateway access-gateway doctor", False),
     ],
 )

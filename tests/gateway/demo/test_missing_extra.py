@@ -18,58 +18,45 @@ run()
 """
 
 
-@pytest.mark.slow  # a process for each row
-@pytest.mark.parametrize(
-    "words", [["demo", "--port", "0", "--data", "demo"], ["sandbox", "--port", "0"]]
+SECRETS = {"AGW_ADMIN_TOKEN": "the-admin-token-of-tests", "AGW_SECRET_KEYS": "a-secret-of-tests"}
+SENTENCE = (
+    "The module opentelemetry is not installed. AGW_TRACES_ENDPOINT needs the extra packages: "
+    f"pip install 'dist/access_gateway-{VERSION}-py3-none-any.whl[traces]' "
+    "(./run build makes the wheel)."
 )
-def test_a_missing_extra_is_named_in_one_sentence(tmp_path, words):
-    program = WITHOUT_EXTRA.format(module="icalendar", words=words)
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.splitlines()[-1] == (
-        "The module icalendar is not installed. The sandbox needs the extra packages: "
-        f"pip install 'dist/access_gateway-{VERSION}-py3-none-any.whl[demo]' "
-        "(./run build makes the wheel)."
-    )
 
 
-MISSING = {
-    "icalendar": ({"AGW_SANDBOX": "true"}, "The sandbox", "demo"),
-    "opentelemetry": (
-        {"AGW_TRACES_ENDPOINT": "http://127.0.0.1:4318"}, "AGW_TRACES_ENDPOINT", "traces"
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.slow  # a process for each row
-@pytest.mark.parametrize("module", MISSING)
-def test_a_worker_names_the_missing_module(tmp_path, module):
-    settings, user, extra = MISSING[module]
-    program = WITHOUT_EXTRA.format(module=module, words=[]).replace(
-        "from gateway.cli.main import run\nrun()", "from gateway.server import create\ncreate()"
-    )
-    secrets = {
-        "AGW_ADMIN_TOKEN": "the-admin-token-of-tests",
-        "AGW_SECRET_KEYS": "a-secret-of-tests",
-    }
-    done = subprocess.run(
+def run(program, folder, **variables):
+    """Run a program without the extra in a process."""
+    return subprocess.run(
         [sys.executable, "-c", program],
-        cwd=tmp_path,
-        env={**os.environ, **secrets, **settings, "AGW_LOG_FORMAT": "json"},
+        cwd=folder,
+        env={**os.environ, **SECRETS, "AGW_DATA_DIR": str(folder), **variables},
         capture_output=True,
         text=True,
         check=False,
     )
 
+
+@pytest.mark.slow  # a process
+def test_a_command_names_the_missing_extra_in_one_sentence(tmp_path):
+    program = WITHOUT_EXTRA.format(module="opentelemetry", words=["document", "test", "x"])
+    done = run(program, tmp_path, AGW_TRACES_ENDPOINT="http://127.0.0.1:4318")
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.splitlines() == [SENTENCE]
+
+
+@pytest.mark.slow  # a process
+def test_a_worker_names_the_missing_module(tmp_path):
+    program = WITHOUT_EXTRA.format(module="opentelemetry", words=[]).replace(
+        "from gateway.cli.main import run\nrun()", "from gateway.server import create\ncreate()"
+    )
+    traces = {"AGW_TRACES_ENDPOINT": "http://127.0.0.1:4318"}
+    done = run(program, tmp_path, AGW_LOG_FORMAT="json", **traces)
+
     assert done.returncode == STARTUP_FAILURE
-    assert (
-        f"a worker could not start: The module {module} is not installed. {user} needs the extra "
-        f"packages: pip install 'dist/access_gateway-{VERSION}-py3-none-any.whl[{extra}]' "
-        "(./run build makes the wheel)."
-    ) in done.stderr
+    assert f"a worker could not start: {SENTENCE}" in done.stderr
 
 
 @pytest.mark.slow  # a process
@@ -78,18 +65,7 @@ def test_a_gateway_without_a_collector_needs_no_opentelemetry(tmp_path):
         "from gateway.cli.main import run\nrun()",
         "from gateway.server import create\nassert create() is not None",
     )
-    secrets = {
-        "AGW_ADMIN_TOKEN": "the-admin-token-of-tests",
-        "AGW_SECRET_KEYS": "a-secret-of-tests",
-    }
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=tmp_path,
-        env={**os.environ, **secrets},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run(program, tmp_path)
 
     assert done.returncode == 0, done.stderr
 
