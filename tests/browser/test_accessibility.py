@@ -6,31 +6,16 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 import site_builder
-from axe_playwright_python.sync_playwright import Axe
+from axe_findings import findings
 
 pytestmark = pytest.mark.browser
 
-AXE = Axe()
 SCHEMES = pytest.mark.parametrize("scheme", ["light", "dark"])
 WIDTHS = pytest.mark.parametrize("width", [1440, 390])
 
 
 # GraphiQL puts the buttons of a tab into the tab; the markup is not ours.
 NOT_OURS = {"rules": {"nested-interactive": {"enabled": False}}}
-
-
-def findings(page, options=None):
-    """Return the serious and critical findings: rule, elements and what is wrong with the first."""
-    violations = AXE.run(page, options=options).response["violations"]
-    return [
-        (
-            violation["id"],
-            [" ".join(map(str, node["target"])) for node in violation["nodes"]],
-            violation["nodes"][0]["failureSummary"],
-        )
-        for violation in violations
-        if violation["impact"] in ("serious", "critical")
-    ]
 
 
 @pytest.fixture(scope="module")

@@ -96,7 +96,9 @@ def _page(status: int, form_action: str, **values: Any) -> HTMLResponse:
         f"form-action {form_action}; frame-ancestors 'none'"
     )
     body = template.render(style=Markup(style), **values)  # noqa: S704 - a file of this package
-    return HTMLResponse(body, status, {"content-security-policy": policy})
+    # Without a referrer, browsers would send the origin of our own forms as "null".
+    headers = {"content-security-policy": policy, "referrer-policy": "same-origin"}
+    return HTMLResponse(body, status, headers)
 
 
 @cache

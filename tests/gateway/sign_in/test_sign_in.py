@@ -250,6 +250,7 @@ async def test_pages_have_a_strict_policy_and_set_no_cookie(app, http, path):
     assert policy.startswith("default-src 'none'; style-src 'sha256-")
     assert "frame-ancestors 'none'" in policy
     assert page.headers["x-frame-options"] == "DENY"
+    assert page.headers["referrer-policy"] == "same-origin"
     assert "set-cookie" not in page.headers
     assert "<script" not in page.text
 
