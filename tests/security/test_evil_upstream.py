@@ -22,6 +22,7 @@ READS = [row for row in ENDPOINTS if row.method == "GET" and row.surface is not 
 # A file whose length is not the announced one ends the connection; there is no response to judge.
 DOCUMENT_READS = [row for row in READS if not row.streams]
 QUERIES = {
+    "/api/access/people": "?name=ana",
     "/api/access/collab/search": "?q=keel",
     "/api/access/calendar/events/by-contact": "?email=ana@home.example",
     "/api/access/calendar/freebusy": "?from=2026-11-20&to=2026-11-21",

@@ -159,6 +159,23 @@ async def test_mails_with_a_megabyte_of_headers_are_poorer(server, read, name):
     assert await read(f"IMAP: 50 mails with 1 MB of addresses, {name}") == (whole_page(), None)
 
 
+@pytest.mark.parametrize("name", ADDRESSES)
+async def test_people_are_found_among_a_megabyte_of_addresses(
+    server, stalls, client, beside_probes, name
+):
+    for uid in range(1, 51):
+        people = ADDRESSES[name] * (MIB // 2 // len(ADDRESSES[name]))
+        server.headers[uid] = b"From: ada@b.example\r\nTo: " + people + b"\r\n\r\n"
+
+    response = await stalls.measure(
+        f"IMAP: people of 50 mails with half a megabyte of addresses, {name}",
+        lambda: beside_probes(lambda: client.get("/api/access/people?name=b")),
+    )
+
+    assert response.status_code == 200, response.text
+    assert "ada@b.example" in [person["email"] for person in response.json()["people"]]
+
+
 async def test_a_name_of_a_file_changes_no_capability(server, read):
     name = b'* 1 FETCH (UID 1 BODYSTRUCTURE ("A" "B" ("NAME" "[CAPABILITY X]")))\r\n'
     server.answers["UID FETCH"] = lambda command: None if b"FLAGS" in command else name

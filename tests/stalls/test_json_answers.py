@@ -21,6 +21,7 @@ READS = [
     row for row in ENDPOINTS if row.method == "GET" and row.surface is not None and not row.streams
 ]
 QUERIES = {
+    "/api/access/people": "?name=ana",
     "/api/access/collab/search": "?q=keel",
     "/api/access/calendar/events/by-contact": "?email=ana@home.example",
     "/api/access/calendar/freebusy": "?from=2026-11-20&to=2026-11-21",

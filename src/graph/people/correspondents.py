@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from operator import itemgetter
 
 from msgspec.structs import replace
 
@@ -33,8 +32,10 @@ async def find(
     is_meant, rules = NameMatcher(name), caller.grant.recipients
     own = {fold(connection.account_email or "") for connection in caller.connections}
     people: dict[str, PersonMatch] = {}
-    async for info, email in in_turns(_newest_first(pages)):
-        for person in filter(is_meant, _people(email, fields)):
+    async for info, email in in_turns(await _newest_first(pages)):
+        async for person in in_turns(_people(email, fields)):
+            if not is_meant(person):
+                continue
             key = fold(person.email)
             if key in people:
                 people[key] = _named(people[key], person)
@@ -43,13 +44,15 @@ async def find(
     return sorted(people.values(), key=_rank)
 
 
-def _newest_first(
+async def _newest_first(
     pages: Iterable[tuple[ConnectionInfo, MailSlice]],
 ) -> Sequence[tuple[ConnectionInfo, Email]]:
-    messages = [
-        (email.received_at or EPOCH, (info, email)) for info, page in pages for email in page.emails
-    ]
-    return [entry for _, entry in sorted(messages, key=itemgetter(0), reverse=True)]
+    """Return the messages of all pages; each is mapped when it is accessed, which takes a while."""
+    messages: list[tuple[ConnectionInfo, Email]] = []
+    for info, page in pages:
+        indices = in_turns(range(len(page.emails)))
+        messages += [(info, page.emails[index]) async for index in indices]
+    return sorted(messages, key=lambda entry: entry[1].received_at or EPOCH, reverse=True)
 
 
 def _people(email: Email, fields: AbstractSet[str]) -> Iterator[Participant]:

@@ -2,6 +2,7 @@
 
 import pytest
 from mail_upstreams import LISTED
+from msgspec.structs import replace
 
 from providers.ports.mail import MailQuery
 from providers.records.base import to_epoch_ms
@@ -51,3 +52,34 @@ async def test_an_empty_mailbox_is_an_empty_answer(account):
 
     assert answer.emails == ()
     assert (answer.exhausted, answer.total, answer.total_exact) == (True, 0, True)
+
+
+async def test_a_first_page_is_what_one_search_finds(account):
+    people = frozenset({"from_", "to", "cc"})
+    account.add("Sender", author="Dora Dean <dora@west.example>", at=1)
+    account.add("Copy", cc="Dora Dean <dora@west.example>", at=2)
+    account.add("Subject: dora", body="dora", at=3)
+    account.add("Junk", author="Dora Dean <dora@west.example>", folder="spam", at=4)
+    query = MailQuery(text="dora", text_fields=people, text_beyond=False, limit=50)
+
+    page = await account.port.first_page(query, wanted=people)
+    hidden = await account.port.first_page(
+        replace(query, text_fields=frozenset({"to", "cc"})), wanted={"to", "cc"}
+    )
+
+    assert page.exhausted
+    assert [email.received_at.second for email in page.emails] == [2, 1]
+    assert [email.received_at.second for email in hidden.emails] == [2]
+    assert [email.from_ for email in hidden.emails] == [None]
+
+
+async def test_a_first_page_says_whether_more_follows(account):
+    people = frozenset({"from_", "to", "cc"})
+    for number in range(60):
+        account.add(f"Mail {number}", author="Dora Dean <dora@west.example>", at=number)
+    query = MailQuery(text="dora", text_fields=people, text_beyond=False, limit=50)
+
+    page = await account.port.first_page(query, wanted=people)
+
+    size = {"PROVIDER_A": 25, "PROVIDER_B": 60}.get(account.provider, 50)
+    assert (len(page.emails), page.exhausted) == (size, size == 60)

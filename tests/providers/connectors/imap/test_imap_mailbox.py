@@ -470,3 +470,24 @@ async def test_a_server_with_fewer_extensions_is_read_alike(account, monkeypatch
 
     assert [await account.subjects(), await account.subjects(sender="ann@north.example")] == whole
     assert label == ["Gone"]
+
+
+async def test_a_first_page_is_one_search_of_each_folder_and_one_read(account):
+    people = frozenset({"from_", "to", "cc"})
+    for number in range(60):
+        await account.add(
+            f"Mail {number}", author="Dora Dean <dora@west.example>", at=number, read=True
+        )
+    await account.add("Subject: dora", body="dora", at=100, cc="Ann <ann@north.example>")
+    query = MailQuery(text="dora", text_fields=people, text_beyond=False, limit=50)
+
+    page = await account.port.first_page(query, wanted=people)
+    copies = await account.port.first_page(
+        MailQuery(text="ann", text_fields=frozenset({"cc"}), text_beyond=False, limit=50),
+        wanted=frozenset({"cc"}),
+    )
+
+    assert (len(page.emails), page.exhausted) == (50, False)
+    assert {email.from_.email for email in page.emails} == {"dora@west.example"}
+    assert (len(copies.emails), copies.exhausted) == (1, True)
+    assert copies.emails[0].from_ is None

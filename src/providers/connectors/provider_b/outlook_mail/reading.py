@@ -216,8 +216,9 @@ def search_listings(
     reader: MessageReader, text: str, wanted: AbstractSet[str]
 ) -> PageIterator[MessagePage]:
     """Return the pages of a `$search`, with messages that may not be shown."""
-    params = (("$search", text), ("$top", str(page_size(wanted))), *selected_fields.message(wanted))
-    return reader.listings(params, frozenset(wanted))
+    fields = frozenset(wanted)
+    params = (("$search", text), ("$top", str(page_size(fields))), *selected_fields.message(fields))
+    return reader.listings(params, fields)
 
 
 def _search_floor(listing: MessagePage) -> int | None:
