@@ -29,14 +29,14 @@ LAYERS: Mapping[str, str] = {
     ),
     "dispatch: handler of the path, exceptions": "gateway.http.dispatch:Dispatcher.__call__",
     "router: the row of the path": "rest_compat.router:Router.__call__",
-    "row: the order of a call": "rest_compat.endpoint:Responder.respond",
-    "entry: the context of a request": "gateway.http.entry:RequestEntry.admit",
+    "calls: the order of a call": "gateway.http.calls:Calls.run",
+    "entry: the context of a request": "gateway.http.calls:Calls.admit",
     "token: header, checksum, digest, caller": (
         "gateway.auth.authenticator:Authenticator.authenticate"
     ),
     "database: data version": "gateway.auth.token_lookup:SqliteRowReader.rows",
     "limits: two address windows, two token windows": "gateway.ratelimit.memory:MemoryLimiter.take",
-    "gates": "gateway.http.entry:RequestEntry.check_gates",
+    "gates": "graph.documents.rest_operation:RestOperation.check_gates",
     "parameters": "rest_compat.endpoint:bind",
     "plan: variables, resolver, record to shape": "graph.execution.plan.program:Program.run",
     "merged mailbox: routing": "providers.mail.merged_mailbox:MergedMailbox.get",

@@ -11,12 +11,11 @@ from graph.documents.operation import Variable
 from graph.documents.saved_operation import SavedOperation
 from policy.refusals import Refusal
 from rest_compat.ledger import KEY_HEADER
-from rest_compat.ports import RateBucket
 from rest_compat.preferences import EFFECT_HEADER
 from rest_compat.readers import Body
 from rest_compat.request import RestRequest
 from rest_compat.saved.endpoint import SavedResponder
-from rest_compat.table import Endpoint
+from rest_compat.table import Endpoint, RateBucket
 
 PATH = "/mcp"
 

@@ -22,12 +22,12 @@ from graph.errors import described
 from policy.refusals import Refusal
 from policy.vocabulary import Code, nearest
 from rest_compat.body import parse, read_body
+from rest_compat.calls import Call
 from rest_compat.endpoint import Responder
-from rest_compat.errors import CHALLENGE
-from rest_compat.ports import RateBucket
+from rest_compat.errors import CHALLENGE, refuse
 from rest_compat.request import RestRequest
 from rest_compat.responses import RestResponse, send_response
-from rest_compat.table import Endpoint
+from rest_compat.table import Endpoint, RateBucket
 
 MAX_BODY = 256 * 1024  # bytes; docs/spec/agents.md#limits
 MAX_RESPONDERS = 256  # prepared documents that a process keeps
@@ -142,9 +142,9 @@ class AgentEndpoint:
         Raises:
             Refusal: 401 or 429.
         """
-        context = await self._base.entry.admit(request.scope, _BUCKET, partial_fail=False)
-        if self._base.observer is not None:
-            self._base.observer(context, None, RestResponse(status=200), None)
+        response = await self._base.calls.run(_Charge(request, _BUCKET))
+        if response.causes:
+            raise response.causes[0]
 
     async def _answer(
         self, request: RestRequest, message: wire.Message, token: Token
@@ -285,10 +285,8 @@ class AgentEndpoint:
             responder = CallResponder(
                 endpoint=endpoint_of(operation, chosen.name),
                 prepare=base.prepare,
-                entry=base.entry,
-                ledger=base.ledger,
+                calls=base.calls,
                 reader=base.reader,
-                observer=base.observer,
                 prepared=operation,
                 document=chosen.text,
                 row=self._rows.get(operation.root_name),
@@ -340,6 +338,17 @@ class AgentEndpoint:
         if takes_value:
             result["structuredContent"] = answer.value
         return result
+
+
+class _Charge(Call):
+    """A request that runs no document."""
+
+    async def run(self, context: Any) -> RestResponse:
+        del context
+        return RestResponse(status=200)
+
+    def refuse(self, refusal: BaseException, request_id: str) -> RestResponse:
+        return refuse(refusal, request_id=request_id)
 
 
 def _declined() -> Answer:

@@ -48,10 +48,8 @@ def application(
     base = Responder(
         endpoint=ENDPOINTS[0],
         prepare=prepared.of_table,
-        entry=entry,
-        ledger=services.idempotency,
+        calls=services.calls,
         reader=READERS["json"],
-        observer=entry.recorder.record_rest,
     )
     return AgentEndpoint(
         AgentServices(entry, graph, services.documents, services.keyring),

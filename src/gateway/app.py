@@ -108,14 +108,14 @@ def assemble(
     base = Infrastructure.open(settings, sandbox=sandbox, clock=clock, origins=origins)
     services = Services(settings, base)
     services.log_changes()
-    entry, idempotency = services.entry, services.idempotency
+    entry, calls = services.entry, services.calls
     lifecycle = Lifecycle(
         database=base.database,
         workers=_workers(services, base),
         closers=_closers(base),
         migrates=settings.migrate,
     )
-    graphql = graphql_endpoint.endpoint(entry, prepared.graph(), idempotency, _mutation_rows())
+    graphql = graphql_endpoint.endpoint(entry, prepared.graph(), calls, _mutation_rows())
     table = _table(services)
     mounted = sandbox and forgetting_faults(sandbox, base.clients)
     app = _late_application(services, sandbox=mounted, demo=demo)
@@ -147,12 +147,10 @@ def _table(services: Services) -> RestRouter:
     return rest_app(
         services.rows,
         prepare=prepared.of_table,
-        entry=services.entry,
-        ledger=services.idempotency,
+        calls=services.calls,
         descriptions=api_descriptions.descriptions(services.documents),
         saved=services.documents,
         saved_rows=_mutation_rows(),
-        observer=services.entry.recorder.record_rest,
         strict=services.settings.strict_parameters,
         base_url=services.settings.base_url,
     )

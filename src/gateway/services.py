@@ -26,6 +26,7 @@ from gateway.connections.token_endpoints import TokenEndpoints
 from gateway.documents import prepared
 from gateway.documents.stored import StoredDocuments
 from gateway.http.attachment_links import AttachmentLinks
+from gateway.http.calls import Calls
 from gateway.http.client_addresses import AddressLimits
 from gateway.http.entry import RequestEntry
 from gateway.infrastructure import Infrastructure, milliseconds, open_counter, secret_text
@@ -142,6 +143,10 @@ class Services:
     @cached_property
     def entry(self) -> RequestEntry:
         return RequestEntry(self)
+
+    @cached_property
+    def calls(self) -> Calls:
+        return Calls(self.entry, self.idempotency)
 
     @cached_property
     def idempotency(self) -> IdempotencyStore:

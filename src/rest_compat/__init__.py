@@ -7,7 +7,8 @@ Modules, in reading order:
     operations/  the GraphQL document of each row
     router       finds the row of a request
     unknown_paths  what a 404 for a path says, and the nearest path
-    endpoint     handles one call: admission, gates, idempotency, operation, response
+    calls        one call, from its binder to its shaper
+    endpoint     documented calls: binds a request to its document, shapes the reply
     descriptions  calls that describe what the token in use can do
     saved        the documents that operators save, below `/api/saved`
     graphql_of   the document of a call that is named by its path
@@ -21,9 +22,8 @@ Modules, in reading order:
     uploads      streamed upload bodies
     multipart    the file of a form, without its envelope
     documents    loads documents with their fragments
-    idempotency  runs a POST once per key
-    ledger       port of the idempotency ledger
-    ports        protocols of the services that the REST layer calls
+    idempotency  what an `Idempotency-Key` is bound to
+    ledger       what the idempotency ledger knows of an intent
     contents     files as responses, in whole or by range
     responses    the response and how it is sent
     errors       builds error responses

@@ -1,17 +1,16 @@
 """Calls that describe what the token in use can do; no GraphQL document answers them."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from starlette.types import Scope
 
-from policy.refusals import Refusal
 from rest_compat import errors
-from rest_compat.ports import CallObserver, RequestEntry
+from rest_compat.calls import Call, Calls
 from rest_compat.request import RestRequest
 from rest_compat.responses import RestResponse
-from rest_compat.table import Endpoint, access
+from rest_compat.table import Endpoint, RateBucket, access
 
 if TYPE_CHECKING:
     from graph.context import Context
@@ -34,31 +33,30 @@ class Description(msgspec.Struct, frozen=True, kw_only=True):
 class DescriptionResponder:
     """Handler of one description, like `endpoint.Responder` of a row of the table."""
 
-    def __init__(
-        self, description: Description, *, entry: RequestEntry, observer: CallObserver | None = None
-    ) -> None:
+    def __init__(self, description: Description, *, calls: Calls) -> None:
         self.endpoint: Endpoint = access.get(description.path, "")
         self._description = description
-        self._entry = entry
-        self._observer = observer
+        self._calls = calls
 
-    async def respond(self, request: RestRequest, _path: Mapping[str, str]) -> RestResponse:
+    def respond(
+        self, request: RestRequest, _path: Mapping[str, str]
+    ) -> Coroutine[Any, Any, RestResponse]:
         """Answer *request*; refusals are responses too."""
-        try:
-            context = await self._entry.admit(
-                request.scope, self.endpoint.bucket, partial_fail=False
-            )
-        except Refusal as refusal:
-            return self.refuse(refusal, request.scope)
-        response = RestResponse(
-            status=200,
-            body=await self._description.render(context),
-            content_type=self._description.content_type,
-        )
-        if self._observer is not None:
-            self._observer(context, None, response, None)
-        return response
+        return self._calls.run(_DescriptionCall(request, self.endpoint.bucket, self._description))
 
     def refuse(self, refusal: BaseException, scope: Scope) -> RestResponse:
         """Build the error response of this call."""
-        return errors.refuse(refusal, request_id=self._entry.request_id(scope))
+        return errors.refuse(refusal, request_id=self._calls.request_id(scope))
+
+
+class _DescriptionCall(Call):
+    def __init__(self, request: RestRequest, bucket: RateBucket, description: Description) -> None:
+        super().__init__(request, bucket)
+        self._description = description
+
+    async def run(self, context: "Context") -> RestResponse:
+        body = await self._description.render(context)
+        return RestResponse(status=200, body=body, content_type=self._description.content_type)
+
+    def refuse(self, refusal: BaseException, request_id: str) -> RestResponse:
+        return errors.refuse(refusal, request_id=request_id)

@@ -12,7 +12,7 @@ from starlette.types import Message, Scope
 from policy.refusals import Refusal
 from policy.vocabulary import not_known
 from rest_compat import errors
-from rest_compat.ports import CallObserver, RequestEntry
+from rest_compat.calls import Calls, RefusedCall
 from rest_compat.request import RestRequest, invalid_parameter, path_segments
 from rest_compat.responses import RestResponse
 from rest_compat.table import Endpoint, access
@@ -28,44 +28,23 @@ class GraphqlOfResponder:
     endpoint: Endpoint = access.get(_OWN_PATH, "")
 
     def __init__(
-        self,
-        answer: Callable[[RestRequest], Awaitable[RestResponse]],
-        *,
-        entry: RequestEntry,
-        observer: CallObserver | None = None,
+        self, answer: Callable[[RestRequest], Awaitable[RestResponse]], *, calls: Calls
     ) -> None:
         self._answer = answer
-        self._entry = entry
-        self._observer = observer
+        self._calls = calls
 
     async def respond(self, request: RestRequest, _path: Mapping[str, str]) -> RestResponse:
         """Answer *request*; the named call authenticates and charges it."""
         try:
             named = _named_call(request)
-        except Refusal as problem:
-            return await self._reject(request, problem)
+        except Refusal as refusal:
+            bucket = self.endpoint.bucket
+            return await self._calls.run(RefusedCall(request, bucket, refusal, documents=()))
         return await self._answer(named)
-
-    async def _reject(self, request: RestRequest, problem: Refusal) -> RestResponse:
-        """Refuse a call that names none, to callers with a valid token."""
-        try:
-            context = await self._entry.admit(
-                request.scope, self.endpoint.bucket, partial_fail=False
-            )
-        except Refusal as refusal:
-            return self.refuse(refusal, request.scope)
-        try:
-            context.check_document(())
-        except Refusal as refusal:
-            problem = refusal
-        response = self.refuse(problem, request.scope)
-        if self._observer is not None:
-            self._observer(context, None, response, None)
-        return response
 
     def refuse(self, refusal: BaseException, scope: Scope) -> RestResponse:
         """Build the error response of this call."""
-        return errors.refuse(refusal, request_id=self._entry.request_id(scope))
+        return errors.refuse(refusal, request_id=self._calls.request_id(scope))
 
 
 def _named_call(request: RestRequest) -> RestRequest:

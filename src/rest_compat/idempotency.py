@@ -1,36 +1,24 @@
 """
-Runs a POST once per `Idempotency-Key` and replays its response (docs/spec/idempotency.md).
+The scope and the fingerprint of an `Idempotency-Key` (docs/spec/idempotency.md).
 
 The key is scoped to the token and to the row of the table with its decoded path parameters, also
-for a mutation of `POST /graphql`. Authentication and gates run before this module, for replays too.
+for a mutation of `POST /graphql`.
 """
 
-import asyncio
 import hashlib
 import json
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 from urllib.parse import quote
 
-from msgspec import structs
-
-from graph import kept_results
-from policy.refusals import Refusal
 from policy.vocabulary import Code
 from rest_compat.binding import INPUT
 from rest_compat.errors import problem
-from rest_compat.ledger import Attempt, Completed, InProgress, Intent, KeyReused, Ledger
-from rest_compat.ports import RequestEntry
+from rest_compat.ledger import Intent
 from rest_compat.readers import Body
 from rest_compat.request import RestRequest
-from rest_compat.responses import RestResponse
 from rest_compat.table import Endpoint
-
-if TYPE_CHECKING:
-    from graph.context import Context
-
-REPLAYED_HEADER = ("Idempotent-Replayed", "true")
 
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
 
@@ -128,87 +116,3 @@ def _plain(value: Any) -> str:
     """Write a value that JSON does not have; a streamed body counts by what is known of it."""
     known = getattr(value, "fingerprint", None)
     return known.decode() if isinstance(known, bytes) else str(value)
-
-
-async def run_once(  # noqa: PLR0913 - what a run has
-    intent: Intent,
-    run: Callable[[], Awaitable[RestResponse]],
-    *,
-    body: Body | None,
-    context: "Context",
-    entry: RequestEntry,
-    ledger: Ledger,
-) -> RestResponse:
-    """
-    Run *intent* unless it was completed before; then return the stored response.
-
-    When that response would show more than the token may see now, or has another form, the intent
-    runs again with the kept result of the earlier run, and changes nothing.
-
-    Raises:
-        Refusal: 409: the key belongs to another request, or the intent is still running.
-    """
-    view = hashlib.sha256(intent.view + context.visibility).digest()
-    attempt = await ledger.begin(intent)
-    if isinstance(attempt, Completed):
-        stored = attempt.response
-        await _require_same_upload(stored, body)
-        if stored.view != view and stored.kept_result:
-            context.repeated = kept_results.decode(stored.kept_result)
-            stored = await run()
-        return stored.with_headers(REPLAYED_HEADER)
-    if isinstance(attempt, InProgress):
-        raise problem(
-            Code.IDEMPOTENCY_IN_PROGRESS, "A request with this Idempotency-Key is still running."
-        )
-    if isinstance(attempt, KeyReused):
-        raise _key_reused()
-    try:
-        with entry.attempt(context, attempt, ledger):
-            response = structs.replace(await run(), view=view, kept_result=context.kept_result)
-        if body is not None:
-            response = structs.replace(response, upload_digest=body.digest)
-        await _close(attempt, response, ledger)
-    except BaseException:
-        # The run was cut off, so its effect is unknown: the next attempt looks it up.
-        await asyncio.shield(ledger.abandon(attempt))
-        raise
-    return response
-
-
-async def _require_same_upload(stored: RestResponse, body: Body | None) -> None:
-    """
-    Compare a streamed body's digest with the stored one.
-
-    When the key was looked up, only the body's length and type were known.
-
-    Raises:
-        Refusal: 409: the digests differ; or as `Body.drain`.
-    """
-    if not stored.upload_digest or body is None:
-        return
-    await body.drain()
-    if body.digest != stored.upload_digest:
-        raise _key_reused()
-
-
-def _key_reused() -> Refusal:
-    return problem(
-        Code.IDEMPOTENCY_KEY_REUSED, "This Idempotency-Key was used with another request."
-    )
-
-
-async def _close(attempt: Attempt, response: RestResponse, ledger: Ledger) -> None:
-    """
-    Store the response, or release the key when a retry should run again.
-
-    401, 428, 429 and every 5xx but 504 are released: a 428 shows an effect, which is never stored,
-    and nothing was done. A 504 may hide a success, so it is stored. A 500
-    is a bug that may have struck after the provider accepted the call; the other statuses say
-    that nothing was done (docs/spec/idempotency.md#what-is-kept).
-    """
-    status = response.outcome_status or response.status
-    if status in {401, 428, 429} or (status >= 500 and status != 504):
-        await ledger.release(attempt, maybe_sent=attempt.maybe_sent or status == 500)
-    else:
-        await ledger.complete(attempt, response)

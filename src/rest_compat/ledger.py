@@ -1,12 +1,10 @@
 """
-Port of the idempotency ledger: which POST was begun under which key, and how it ended.
+Intents and attempts of the idempotency ledger: which POST was begun under which key.
 
 `gateway.store.idempotency` keeps it in the database. An entry is committed *before* its operation
 runs, so that a crash cannot lose the fact that a message may have been sent
 (docs/spec/idempotency.md#crash-and-lease).
 """
-
-from typing import Protocol
 
 import msgspec
 
@@ -70,39 +68,3 @@ class InProgress:
 
 class KeyReused:
     """The key was used for another request."""
-
-
-class Ledger(Protocol):
-    """Entries live 24 hours from their first attempt."""
-
-    async def begin(self, intent: Intent) -> Attempt | Completed | InProgress | KeyReused:
-        """Commit a new attempt at *intent*, or say why it must not run."""
-
-    async def confirm(self, attempt: Attempt) -> bool:
-        """
-        Return whether *attempt* still holds its intent for as long as an upstream call may last.
-
-        Raises:
-            Exception: The ledger cannot be read, so nothing may be sent.
-        """
-
-    async def store_draft(self, attempt: Attempt, draft: str | None) -> bool:
-        """
-        Commit *draft* for later attempts; return False when another attempt has begun.
-
-        Raises:
-            Exception: It may not have been stored, so nothing may be sent.
-        """
-
-    async def complete(self, attempt: Attempt, response: RestResponse) -> None:
-        """Store *response*, to be replayed."""
-
-    async def release(self, attempt: Attempt, *, maybe_sent: bool) -> None:
-        """
-        Let the next call with the key run the intent again, under the same seed.
-
-        *maybe_sent* False: no attempt so far can have reached the provider.
-        """
-
-    async def abandon(self, attempt: Attempt) -> None:
-        """Stop renewing an attempt whose end is unknown: from now on it counts as crashed."""

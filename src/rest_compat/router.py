@@ -8,7 +8,7 @@ empty segment is an empty id (which the graph refuses), and a trailing slash is 
 
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
@@ -17,12 +17,11 @@ from policy.refusals import NotFound, Refusal
 from policy.vocabulary import Code, Layer
 from rest_compat import errors
 from rest_compat.body import ClientGone
+from rest_compat.calls import Calls, RefusedCall
 from rest_compat.contents import send_stream
 from rest_compat.descriptions import Description, DescriptionResponder
 from rest_compat.endpoint import Responder
 from rest_compat.graphql_of import GraphqlOfResponder
-from rest_compat.ledger import Ledger
-from rest_compat.ports import CallObserver, RequestEntry
 from rest_compat.readers import READERS, BodyReader
 from rest_compat.request import RestRequest, path_segments
 from rest_compat.responses import RestResponse, send_response
@@ -31,33 +30,26 @@ from rest_compat.table import Endpoint
 from rest_compat.translation.to_graphql import EXPLORER
 from rest_compat.unknown_paths import describe_unknown
 
-if TYPE_CHECKING:
-    from graph.context import Context
-
 
 def rest_app(  # noqa: PLR0913 - each is a part of the process
     endpoints: Iterable[Endpoint],
     *,
     prepare: Callable[[str], RestOperation],
-    entry: RequestEntry,
-    ledger: Ledger,
+    calls: Calls,
     readers: Mapping[str, BodyReader] = READERS,
     descriptions: Iterable[Description] = (),
     saved: SavedDocuments | None = None,
     saved_rows: Mapping[str, Endpoint] = MappingProxyType({}),
-    observer: CallObserver | None = None,
     strict: bool = False,
     base_url: str = "",
 ) -> "Router":
     """
     Build the application that answers *endpoints* and *descriptions*, and 404 otherwise.
 
-    *readers* maps the names in the table to readers of request bodies; *observer* is called when
-    an admitted call is over; *strict* refuses unknown query parameters, which a header names
-    otherwise. *base_url* is the gateway's own address, for links. *saved* are the saved documents,
-    and *saved_rows* the calls that write, by their root field.
-
-    *prepare* plans the document of a row, for its first request.
+    *readers* maps the names in the table to readers of request bodies; *strict* refuses unknown
+    query parameters, which a header names otherwise. *base_url* is the gateway's own address, for
+    links. *saved* are the saved documents, and *saved_rows* the calls that write, by their root
+    field. *prepare* plans the document of a row, for its first request.
 
     Raises:
         KeyError: A row names a reader that does not exist.
@@ -66,21 +58,16 @@ def rest_app(  # noqa: PLR0913 - each is a part of the process
         Responder(
             endpoint=endpoint,
             prepare=prepare,
-            entry=entry,
-            ledger=ledger,
+            calls=calls,
             reader=readers[endpoint.body],
-            observer=observer,
             strict=strict,
             explorer=base_url + EXPLORER,
         )
         for endpoint in endpoints
     ]
-    described = [
-        DescriptionResponder(description, entry=entry, observer=observer)
-        for description in descriptions
-    ]
-    table = Router([*rows, *described], entry=entry, observer=observer)
-    table.add(GraphqlOfResponder(table.respond, entry=entry, observer=observer))
+    described = [DescriptionResponder(description, calls=calls) for description in descriptions]
+    table = Router([*rows, *described], calls=calls)
+    table.add(GraphqlOfResponder(table.respond, calls=calls))
     if saved is not None:
         table.saved = SavedRoutes(saved, rows[0], rows=saved_rows, readers=readers)
     return table
@@ -92,12 +79,9 @@ Row = Responder | DescriptionResponder | GraphqlOfResponder
 class Router:
     """Finds the row of a request; answers unknown paths and methods itself."""
 
-    def __init__(
-        self, rows: Sequence[Row], *, entry: RequestEntry, observer: CallObserver | None = None
-    ) -> None:
+    def __init__(self, rows: Sequence[Row], *, calls: Calls) -> None:
         self.saved: SavedRoutes | None = None
-        self._entry = entry
-        self._observer = observer
+        self._calls = calls
         self._rows: dict[tuple[int, tuple[str, ...]], list[tuple[tuple[str, ...], Row]]] = {}
         self._prefixes: dict[tuple[str, ...], Endpoint] = {}
         for row in rows:
@@ -183,24 +167,16 @@ class Router:
     async def _reject(self, request: RestRequest, problem: Refusal) -> RestResponse:
         """Answer what no row answers; under a surface's prefix only for admitted requests."""
         endpoint = self._endpoint_below_prefix(request.segments)
-        context: Context | None = None
-        try:
-            if endpoint is not None:
-                context = await self._entry.admit(
-                    request.scope, endpoint.bucket, partial_fail=False
-                )
-        except Refusal as refusal:
-            problem = refusal
-        response = self._error_response(problem, request.scope, endpoint)
-        if context is not None and self._observer is not None:
-            self._observer(context, None, response, None)
-        return response
+        if endpoint is None:
+            return self._error_response(problem, request.scope, endpoint)
+        call = RefusedCall(request, endpoint.bucket, problem, surface=endpoint.surface)
+        return await self._calls.run(call)
 
     def _error_response(
         self, problem: BaseException, scope: Scope, endpoint: Endpoint | None
     ) -> RestResponse:
         surface = endpoint.surface if endpoint is not None else None
-        return errors.refuse(problem, request_id=self._entry.request_id(scope), surface=surface)
+        return errors.refuse(problem, request_id=self._calls.request_id(scope), surface=surface)
 
     def _endpoint_below_prefix(self, segments: tuple[str, ...]) -> Endpoint | None:
         """Return any endpoint of the surface whose prefix *segments* start with."""

@@ -16,9 +16,30 @@ import msgspec
 from msgspec.structs import replace
 
 from policy.vocabulary import Surface
-from rest_compat.ports import RateBucket
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RateBucket:
+    """
+    The rate limits that count a request, by its route (docs/spec/limits.md#rate-limits).
+
+    Attributes:
+        windows: The name of the limits: "email", "calendar", "tasks", "collab" or "management".
+        mount: Where the surface is mounted: "" for the public address, "/internal" for the
+            internal one, which has buckets of its own (docs/spec/collab.md#internal-address).
+        costs: How many requests a call counts as, by the names of limits; empty: one of *windows*.
+        requests: The number of requests that a call counts as, by the names of limits.
+    """
+
+    windows: str
+    mount: str = ""
+    costs: tuple[tuple[str, int], ...] = ()
+    requests: Mapping[str, int] = dataclasses.field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "requests", dict(self.costs) or {self.windows: 1})
 
 
 def _nothing() -> Mapping[str, str]:

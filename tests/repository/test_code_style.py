@@ -24,11 +24,11 @@ MAX_MODULES = 22  # in one folder, its `__init__` included
 # raised only in a commit that says what the lines are for.
 BUDGETS = {
     "agent_tools": 2_300,
-    "gateway": 32_000,
+    "gateway": 32_080,
     "graph": 17_560,
     "policy": 4_800,
     "providers": 43_070,
-    "rest_compat": 6_000,
+    "rest_compat": 5_860,
 }
 
 # Each exception says why.

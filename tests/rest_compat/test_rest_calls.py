@@ -11,6 +11,7 @@ import orjson
 import pytest
 from graphql import GraphQLNonNull, OperationDefinitionNode, parse, type_from_ast
 
+from gateway.http.calls import Calls
 from graph import schema
 from policy.refusals import (
     OperationNotAllowed,
@@ -22,10 +23,9 @@ from policy.refusals import (
 from policy.vocabulary import EmailOp, Surface, UnauthorizedReason
 from rest_compat import readers
 from rest_compat.ledger import Attempt, Completed, InProgress
-from rest_compat.ports import RateBucket
 from rest_compat.responses import RestResponse
 from rest_compat.router import rest_app
-from rest_compat.table import ENDPOINTS, Prefix
+from rest_compat.table import ENDPOINTS, Prefix, RateBucket
 
 MESSAGES = "/api/access/email/messages"
 SEND = {"to": [{"email": "a@b.example"}], "subject": "s", "body": "b"}
@@ -82,6 +82,7 @@ class Context:
     held: bool = False
     kept_result: bytes = b""
     visibility: bytes = b"all"
+    request_id: str = "r-1"
     repeated: Any = None
     caller = SimpleNamespace(token_id=7, grant=SimpleNamespace(strict_parameters=False))
 
@@ -90,8 +91,8 @@ class Context:
 
 
 @dataclass
-class FakeGateway:
-    """Fake of every port of the REST layer, with a log of its calls."""
+class FakeGateway(Calls):
+    """The order of checks over a fake admission and a fake ledger, with a log of what they do."""
 
     log: list[tuple[Any, ...]] = field(default_factory=list)
     outcome: Outcome | None = None
@@ -100,23 +101,29 @@ class FakeGateway:
     begins: Any = None
     noted: dict[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self):
+        super().__init__(None, self)
+
     def prepare(self, text):
         return Operation(*_prepared(text), self)
 
     def request_id(self, scope):
         return "r-1"
 
-    async def admit(self, scope, bucket, *, partial_fail, document=None):
-        assert document is None  # no saved document
-        self.log.append(("admit", bucket, partial_fail))
+    async def admit(self, call):
+        assert call.document is None  # no saved document
+        self.log.append(("admit", call.bucket, call.partial_fail))
         if self.refuse_entry:
             raise self.refuse_entry
         self.context = Context(self, **self.noted)
         return self.context
 
-    def attempt(self, context, attempt, ledger):
+    def attempt(self, context, attempt):
         self.log.append(("attempt", attempt.seed, attempt.maybe_sent))
         return nullcontext()
+
+    def record(self, call, context, reply, bug):
+        """Record nothing."""
 
     async def begin(self, intent):
         self.log.append(("begin", intent))
@@ -152,7 +159,7 @@ def _prepared(text):
 
 
 def client_of(gateway: FakeGateway, endpoints=ENDPOINTS) -> httpx.AsyncClient:
-    app = rest_app(endpoints, prepare=gateway.prepare, entry=gateway, ledger=gateway)
+    app = rest_app(endpoints, prepare=gateway.prepare, calls=gateway)
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://gateway")
 
 
@@ -451,7 +458,7 @@ async def test_partial_fail_is_passed_on(client, gateway):
     ],
 )
 async def test_an_id_is_one_segment(gateway, path, email_id):
-    app = rest_app(ENDPOINTS, prepare=gateway.prepare, entry=gateway, ledger=gateway)
+    app = rest_app(ENDPOINTS, prepare=gateway.prepare, calls=gateway)
     raw = f"{MESSAGES}/{path}".encode()
     scope = {"type": "http", "method": "GET", "path": "/ignored", "raw_path": raw}
     sent = []
@@ -633,9 +640,7 @@ class Handles:
 
 async def test_a_row_may_name_a_reader_of_its_own(gateway):
     row = calendar.post("/files/{emailId}", "reply_to_email", body="upload")
-    app = rest_app(
-        [row], prepare=gateway.prepare, entry=gateway, ledger=gateway, readers={"upload": Handles()}
-    )
+    app = rest_app([row], prepare=gateway.prepare, calls=gateway, readers={"upload": Handles()})
     transport = httpx.ASGITransport(app)
     async with httpx.AsyncClient(transport=transport, base_url="http://gateway") as client:
         await client.post("/api/access/calendar/files/7", content=b"\x00\x01")
@@ -837,15 +842,15 @@ async def test_a_key_means_nothing_to_other_methods(client, gateway, method):
 
 
 async def get_observed(gateway, path, **more):
-    """Send one GET; return the status and what the observer received."""
+    """Send one GET; return the status and what was recorded."""
     observed = []
 
-    def observe(admitted, operation, response, failure):
-        observed.append((operation and operation.name, response and response.status, type(failure)))
+    def record(call, context, reply, bug):
+        name = call.operation and call.operation.name
+        observed.append((name, reply and reply.status, type(bug)))
 
-    app = rest_app(
-        ENDPOINTS, prepare=gateway.prepare, entry=gateway, ledger=gateway, observer=observe
-    )
+    gateway.record = record
+    app = rest_app(ENDPOINTS, prepare=gateway.prepare, calls=gateway)
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://gateway") as client:
         response = await client.get(path, **more)
@@ -864,17 +869,17 @@ NOBODY = type(None)
     ],
     ids=["answered", "refused", "no row takes it"],
 )
-async def test_the_observer_is_called_once_per_call(gateway, path, status, observed):
+async def test_a_call_is_recorded_once(gateway, path, status, observed):
     assert await get_observed(gateway, path) == (status, [observed])
 
 
-async def test_the_observer_is_called_for_a_bug_too(gateway, monkeypatch):
+async def test_a_bug_is_recorded_too(gateway, monkeypatch):
     monkeypatch.setattr(gateway, "outcome", object())  # no outcome at all
 
     assert await get_observed(gateway, MESSAGES) == (500, [("ListEmails", None, AttributeError)])
 
 
-async def test_the_observer_is_not_called_for_a_call_that_was_not_admitted(gateway):
+async def test_a_call_that_was_not_admitted_is_not_recorded(gateway):
     gateway.refuse_entry = Unauthenticated(UnauthorizedReason.EXPIRED)
 
     assert await get_observed(gateway, MESSAGES) == (401, [])

@@ -1,13 +1,13 @@
 """
-Dry runs of calls: the routes, documents and gates of real requests behind another request entry.
+Dry runs of calls: the routes, documents and order of checks of real requests.
 
-The entry takes the caller from the question instead of a token text. Nothing is charged, no use of
+The caller is taken from the question instead of a token text. Nothing is charged, no use of
 the token is recorded, no allow rule is stored, and upstream is read but never changed
 (`providers.dry_run`).
 """
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager, nullcontext
 from urllib.parse import unquote
 
 import orjson
@@ -19,40 +19,28 @@ from gateway.explain.dry_run import DryRunState, RateWindow
 from gateway.explain.request import Call, Document, Question
 from gateway.explain.result import DryRunResult
 from gateway.explain.subject import Subject
+from gateway.http.calls import Calls
 from gateway.http.entry import RequestEntry
 from gateway.ratelimit.windows import UnlimitedCounter
+from gateway.store.idempotency.store import IdempotencyStore
 from graph.context import Context
 from graph.documents.operation import Operation
 from graph.documents.operations import Graph
 from graph.documents.rest_operation import RestOperation
 from graph.request_execution import respond
-from graph.request_log import RequestLog
 from policy.quota import Charge
 from policy.refusals import Refusal, TooManyRequests
 from policy.vocabulary import Layer
 from providers.dry_run import dry_run
-from rest_compat import ports
-from rest_compat.ledger import Attempt, Ledger
+from rest_compat.calls import Call as RestCall
 from rest_compat.preferences import EFFECT_HEADER
 from rest_compat.request import RestRequest
 from rest_compat.responses import Content
 from rest_compat.router import rest_app
-from rest_compat.table import Endpoint
+from rest_compat.table import Endpoint, RateBucket
 
 _STATE = "gateway.explain"  # scope key of the `DryRunState`
 REQUEST_ID = "dry-run"
-
-
-class _Log(RequestLog):
-    """The request log of a dry run, and the operation whose gates were asked."""
-
-    operation: Operation | None = None
-
-
-def _note_operation(context: Context, operation: Operation | None, *_: object) -> None:
-    """Keep the operation of an admitted call; observes the REST layer."""
-    if isinstance(context.request_log, _Log):
-        context.request_log.operation = operation
 
 
 class DryRunner:
@@ -66,7 +54,7 @@ class DryRunner:
         graph: Graph,
         prepare: Callable[[str], RestOperation],
         saved: StoredDocuments,
-        ledger: Ledger,
+        ledger: IdempotencyStore,
         strict: bool = False,
     ) -> None:
         """
@@ -81,10 +69,8 @@ class DryRunner:
         self._rest_app = rest_app(
             endpoints,
             prepare=prepare,
-            entry=_DryEntry(self),
-            ledger=ledger,
+            calls=_DryCalls(self, entry, ledger),
             saved=saved,
-            observer=_note_operation,
             strict=strict,
         )
 
@@ -114,8 +100,7 @@ class DryRunner:
             for window in charge.windows
         ]
         await self._check_limits(state, quota_charges)
-        log = _Log()
-        state.context = self._entry.build_context(caller, costs, request_id=REQUEST_ID, log=log)
+        state.context = self._entry.build_context(caller, costs, request_id=REQUEST_ID)
         return state.context
 
     async def _call(self, call: Call, state: DryRunState) -> DryRunResult:
@@ -137,8 +122,6 @@ class DryRunner:
 
         with dry_run() as run:
             reply = await self._rest_app.respond(RestRequest(scope, receive))
-        log = state.context.request_log if state.context is not None else None
-        state.operation = log.operation if isinstance(log, _Log) else None
         method = "GET" if call.method == "HEAD" else call.method
         routed = scope["state"]
         endpoint = routed.get("endpoint") or self._endpoints.get((method, routed.get("route", "")))
@@ -212,36 +195,30 @@ class DryRunner:
                 raise TooManyRequests(wait, layer=layer)
 
 
-class _DryEntry:
-    """`rest_compat.ports.RequestEntry` of dry runs."""
+class _DryCalls(Calls):
+    """The calls of dry runs: without a token text, uncharged and not recorded."""
 
-    def __init__(self, runner: DryRunner) -> None:
+    def __init__(self, runner: DryRunner, entry: RequestEntry, ledger: IdempotencyStore) -> None:
+        super().__init__(entry, ledger)
         self._runner = runner
 
     def request_id(self, scope: Scope) -> str:
         del scope
         return REQUEST_ID
 
-    async def admit(
-        self,
-        scope: Scope,
-        charge: ports.RateBucket,
-        *,
-        partial_fail: bool,
-        document: str | None = None,
-    ) -> Context:
-        context = await self._runner.admit(scope[_STATE], charge.requests, charge.mount)
-        context.require_all, context.saved_document = partial_fail, document
+    async def admit(self, call: RestCall) -> Context:
+        state: DryRunState = call.request.scope[_STATE]
+        context = await self._runner.admit(state, call.bucket.requests, call.bucket.mount)
+        context.require_all, context.saved_document = call.partial_fail, call.document
+        state.operation = call.operation
         return context
 
-    async def may_run(self, scope: Scope, charge: ports.RateBucket, document: str) -> bool:
-        del scope, charge, document
-        return True  # the gates refuse, so that the explanation names the document
+    def record(self, call: RestCall, *_: object) -> None:
+        """Record nothing."""
 
-    def attempt(
-        self, context: Context, attempt: Attempt, ledger: Ledger
-    ) -> AbstractContextManager[None]:
-        raise NotImplementedError  # a dry run has no Idempotency-Key
+    async def may_run(self, scope: Scope, bucket: RateBucket, document: str) -> bool:
+        del scope, bucket, document
+        return True  # the gates refuse, so that the explanation names the document
 
     def open_content(self, context: Context) -> AbstractAsyncContextManager[Content]:
         """Open nothing: the operation has found the file, and its bytes are not needed."""

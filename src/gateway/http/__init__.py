@@ -10,9 +10,9 @@ The HTTP side of the process, from the socket to the handler of a request.
     caller_keys            by what callers are told apart: a valid credential, else the address
     admission_control      slots and queues of callers, served in turn; load shedding
     dispatch               REST and GraphQL past the routes of the application
+    calls                  the order of checks of every call
     entry                  authentication, rate limits and context of a request
     attachment_links       signed links to attachments
-    contents               the bytes of attachments for REST
     client_addresses       the address that limits count by, and its rate limits
     graphql_endpoint       POST /graphql
     documents              what callers may ask about a document: its cost, why it is refused

@@ -5,11 +5,9 @@ The first steps of docs/spec/requests.md#order-of-checks: the limits of the addr
 token, the token's own quota. The result is a `graph.context.Context`.
 """
 
-import base64
 import hashlib
 import hmac
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, contextmanager
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -20,28 +18,20 @@ from gateway.audit.decision import EntryPoint
 from gateway.auth.authenticator import read_bearer
 from gateway.errors import Overloaded
 from gateway.http.attachment_links import link_of
-from gateway.http.contents import open_content
 from gateway.http.request_state import RequestState, request_state
 from gateway.ratelimit.buckets import AGENTS_PATH, GRAPHQL_PATHS, MANAGEMENT, bucket_of
 from gateway.store.database import StorageUnavailable
-from gateway.store.idempotency.fence import AttemptFence
 from graph import errors
 from graph.context import Context
 from graph.request_log import RequestLog
 from policy.caller import Caller
 from policy.refusals import Refusal, Unauthenticated
 from policy.vocabulary import UnauthorizedReason
-from providers.ports.mail import SendAttempt
-from providers.write_fence import fenced
-from rest_compat import ports
-from rest_compat.ledger import Attempt, Ledger
-from rest_compat.responses import Content
 
 if TYPE_CHECKING:
     from gateway.services import Services
 
 MANAGEMENT_COST: Mapping[str, int] = MappingProxyType({MANAGEMENT: 1})
-EARLIER_ATTEMPTS = 3  # whose drafts an attempt looks for; each one looks for those before it
 
 
 class RequestEntry:
@@ -56,55 +46,9 @@ class RequestEntry:
         self._authenticator = services.authenticator
         self._not_found_step = services.settings.not_found_step_ms / 1000
 
-    # -- for REST; see `rest_compat.ports.RequestEntry`
-
     def request_id(self, scope: Scope) -> str:
+        """Return the request's id, which the header `X-Request-Id` carries."""
         return request_state(scope).request_id
-
-    async def admit(
-        self,
-        scope: Scope,
-        charge: ports.RateBucket,
-        *,
-        partial_fail: bool,
-        document: str | None = None,
-    ) -> Context:
-        state, costs, mount = request_state(scope), charge.requests, charge.mount
-        caller = state.caller or await self.authenticate(scope, costs, mount=mount)
-        context = await self.charge_caller(scope, caller, costs, mount=mount)
-        context.require_all, context.saved_document = partial_fail, document
-        context.by_link = state.by_link
-        return context
-
-    async def may_run(self, scope: Scope, charge: ports.RateBucket, document: str) -> bool:
-        caller = await self.authenticate(scope, charge.requests)
-        request_state(scope).caller = caller
-        return caller.may_run(document)
-
-    @contextmanager
-    def attempt(self, context: Context, attempt: Attempt, ledger: Ledger) -> Iterator[None]:
-        """Give the context what the attempt may send, and fence what it writes upstream."""
-        seed = f"{context.caller.token_id}:{attempt.seed}"
-        earlier = range(max(1, attempt.number - EARLIER_ATTEMPTS), attempt.number)
-        names = [_message_id(f"{seed}:{number}") for number in (*earlier, attempt.number)]
-        if context.caller.holds_mail:
-            # A draft to be held is looked up by the name that an earlier attempt gave it.
-            names = [_message_id(seed)]
-        fence = AttemptFence(attempt, ledger)
-        context.delivery = SendAttempt(
-            message_id=names[-1],
-            earlier_ids=tuple(names[:-1]),
-            maybe_sent=attempt.maybe_sent,
-            draft_id=attempt.draft,
-            store_draft=fence.store_draft,
-        )
-        with fenced(fence):
-            yield
-
-    def open_content(self, context: Context) -> AbstractAsyncContextManager[Content]:
-        return open_content(context)
-
-    # -- for every endpoint -----------------------------------------------------------------------
 
     async def authorize(
         self, scope: Scope, costs: Mapping[str, int], *, mount: str = ""
@@ -283,12 +227,6 @@ class RequestEntry:
 def _note(refusal: Refusal, state: RequestState) -> None:
     """Keep the refusal of a request, which gets no record, for the log line."""
     state.refusal = errors.denial(refusal, surface=None)
-
-
-def _message_id(seed: str) -> str:
-    """Return the local part of a Message-ID that nobody can guess without *seed*."""
-    digest = hashlib.sha256(seed.encode()).digest()[:20]
-    return base64.b32encode(digest).decode().lower()
 
 
 def _entry_point(scope: Scope, mount: str) -> EntryPoint:

@@ -7,6 +7,7 @@ import orjson
 from graphql import GraphQLError, GraphQLSyntaxError
 from msgspec.structs import replace
 
+from gateway.http.calls import Calls
 from gateway.http.documents.cost_report import report_cost
 from gateway.http.entry import RequestEntry
 from gateway.http.graphql_idempotency import IdempotentMutation, Rows
@@ -30,7 +31,7 @@ from policy.refusals import Conflict, InvalidInput, Refusal
 from policy.vocabulary import Code
 from providers.failures import without_frames
 from rest_compat.body import read_body
-from rest_compat.ledger import KEY_HEADER, Ledger
+from rest_compat.ledger import KEY_HEADER
 from rest_compat.preferences import EFFECT_HEADER, Preferences, read_preferences, wants_cost
 from rest_compat.request import RestRequest
 from rest_compat.responses import RestResponse
@@ -40,12 +41,12 @@ from rest_compat.translation.to_rest import NoRestCall, to_rest
 GraphQLHandler = Callable[[RestRequest], Awaitable[RestResponse]]
 
 
-def endpoint(entry: RequestEntry, graph: Graph, ledger: Ledger, rows: Rows) -> GraphQLHandler:
+def endpoint(entry: RequestEntry, graph: Graph, calls: Calls, rows: Rows) -> GraphQLHandler:
     """Build the handler of POST /graphql; *rows* are those of `mutation_rows`."""
 
     def once(request: RestRequest, body: bytes) -> RunOnce:
         keys, effects = map(request.header_values, (KEY_HEADER, EFFECT_HEADER))
-        return IdempotentMutation(keys, effects, body, entry, ledger, rows)
+        return IdempotentMutation(keys, effects, body, calls, rows)
 
     async def run(request: RestRequest) -> RestResponse:
         stated = request.header_values("prefer")

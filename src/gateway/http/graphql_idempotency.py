@@ -8,7 +8,7 @@ import orjson
 from graphql import FieldNode, OperationDefinitionNode, parse
 from msgspec.structs import replace
 
-from gateway.http.entry import RequestEntry
+from gateway.http.calls import Calls
 from graph.context import Context
 from graph.documents.operation import Operation
 from graph.request_execution import HttpResponse, RunOperation
@@ -16,8 +16,8 @@ from graph.request_log import WHOLE_REQUEST, Denial
 from policy.refusals import Refusal
 from policy.vocabulary import LAYER_BY_CODE, Code
 from rest_compat.documents import document
-from rest_compat.idempotency import fingerprint, normal_path, read_key, run_once
-from rest_compat.ledger import Intent, Ledger
+from rest_compat.idempotency import fingerprint, normal_path, read_key
+from rest_compat.ledger import Intent
 from rest_compat.preferences import read_expected_effect
 from rest_compat.responses import RestResponse
 from rest_compat.table import Endpoint
@@ -41,8 +41,7 @@ class IdempotentMutation(msgspec.Struct, frozen=True):
     keys: Sequence[str]
     effects: Sequence[str]
     body: bytes
-    entry: RequestEntry
-    ledger: Ledger
+    calls: Calls
     rows: Rows
 
     async def __call__(
@@ -83,14 +82,8 @@ class IdempotentMutation(msgspec.Struct, frozen=True):
                 status=fresh.status, body=fresh.body, outcome_status=fresh.error_status
             )
 
-        answer = await run_once(
-            self._intent(key, operation, context),
-            running,
-            body=None,
-            context=context,
-            entry=self.entry,
-            ledger=self.ledger,
-        )
+        intent = self._intent(key, operation, context)
+        answer = await self.calls.run_once(intent, running, context)
         if fresh is None:
             _record_denial(answer, context)
             fresh = HttpResponse(answer.status, answer.body)

@@ -20,10 +20,9 @@ from rest_compat.openapi.document import Description, OperationDescription
 from rest_compat.openapi.graphql_paths import REST_OF
 from rest_compat.openapi.saved_schemas import SavedComponents, numbered, pascal_case
 from rest_compat.openapi.schema_values import JsonSchema
-from rest_compat.ports import RateBucket
 from rest_compat.saved.document import IF_MATCH, PREFIX, SavedDocument, path_parameters
 from rest_compat.saved.routes import shape_of_path
-from rest_compat.table import Endpoint
+from rest_compat.table import Endpoint, RateBucket
 
 TAG = "Saved documents", "Endpoints of the operator of this gateway."
 HELD = "202"

@@ -10,8 +10,7 @@ import msgspec
 from graph.documents.operation import Variable
 from graph.documents.saved_operation import SavedOperation
 from rest_compat.binding import INPUT
-from rest_compat.ports import RateBucket
-from rest_compat.table import NOTHING, Endpoint
+from rest_compat.table import NOTHING, Endpoint, RateBucket
 
 PREFIX = "/api/saved"
 MAX_PATH = 200  # characters; docs/spec/limits.md#sizes

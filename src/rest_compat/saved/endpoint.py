@@ -5,7 +5,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from msgspec.structs import replace
 
@@ -13,20 +13,17 @@ from graph.documents.saved_operation import SavedOperation
 from policy.refusals import NotFound, Refusal
 from policy.vocabulary import Code, Layer
 from rest_compat import errors
+from rest_compat.calls import RefusedCall
 from rest_compat.endpoint import Responder
 from rest_compat.idempotency import normal_path
 from rest_compat.ledger import Intent
-from rest_compat.ports import RateBucket
 from rest_compat.readers import Body, BodyReader
 from rest_compat.request import RestRequest
 from rest_compat.responses import RestResponse
 from rest_compat.saved.document import PREFIX, SavedDocument, endpoint_of
 from rest_compat.saved.routes import Routes, path_values
-from rest_compat.table import Endpoint
+from rest_compat.table import Endpoint, RateBucket
 from rest_compat.unknown_paths import NOTHING
-
-if TYPE_CHECKING:
-    from graph.context import Context
 
 ROUTE = f"{PREFIX}/{{path}}"  # of all saved documents, in logs and metrics
 MAX_RESPONDERS = 256  # prepared documents that a process keeps
@@ -125,7 +122,7 @@ class SavedRoutes:
         if document is None:
             return await self._reject(request, documents.values())
         try:
-            allowed = await self._base.entry.may_run(request.scope, _BUCKET, document.name)
+            allowed = await self._base.calls.may_run(request.scope, _BUCKET, document.name)
         except Refusal as refusal:
             return self._refuse(request, refusal)
         if not allowed:  # before the document shows in a charge or a header
@@ -147,10 +144,8 @@ class SavedRoutes:
             responder = SavedResponder(
                 endpoint=endpoint,
                 prepare=base.prepare,
-                entry=base.entry,
-                ledger=base.ledger,
+                calls=base.calls,
                 reader=self._readers[endpoint.body],
-                observer=base.observer,
                 strict=base.strict,
                 explorer=base.explorer,
                 prepared=operation,
@@ -182,19 +177,11 @@ class SavedRoutes:
         self, request: RestRequest, problem: Refusal, documents: Iterable[SavedDocument]
     ) -> RestResponse:
         """Answer *problem*, or 403 to a token that may run none of *documents* anyway."""
-        context: Context | None = None
-        try:
-            context = await self._base.entry.admit(request.scope, _BUCKET, partial_fail=False)
-            context.check_document([document.name for document in documents])
-        except Refusal as refusal:
-            problem = refusal
-        response = self._refuse(request, problem)
-        if context is not None and self._base.observer is not None:
-            self._base.observer(context, None, response, None)
-        return response
+        names = [document.name for document in documents]
+        return await self._base.calls.run(RefusedCall(request, _BUCKET, problem, documents=names))
 
     def _refuse(self, request: RestRequest, problem: Refusal) -> RestResponse:
-        return errors.refuse(problem, request_id=self._base.entry.request_id(request.scope))
+        return errors.refuse(problem, request_id=self._base.calls.request_id(request.scope))
 
 
 def _nothing() -> Refusal:

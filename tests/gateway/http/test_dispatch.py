@@ -17,7 +17,7 @@ async def test_an_unavailable_database_is_503(gateway, client, monkeypatch):
     async def unavailable(*_args, **_more):
         raise StorageUnavailable
 
-    monkeypatch.setattr(gateway.services.entry, "admit", unavailable)
+    monkeypatch.setattr(gateway.services.calls, "admit", unavailable)
 
     answer = await client.get("/api/access/email/messages")
 

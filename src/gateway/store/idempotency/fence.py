@@ -2,10 +2,11 @@
 
 import msgspec
 
+from gateway.store.idempotency.store import IdempotencyStore
 from policy.refusals import Conflict
 from policy.vocabulary import Code
 from providers.write_fence import TakenOver
-from rest_compat.ledger import Attempt, Ledger
+from rest_compat.ledger import Attempt
 
 
 class KeyTakenOver(Conflict, TakenOver):
@@ -27,7 +28,7 @@ class AttemptFence(msgspec.Struct, frozen=True):
     """
 
     attempt: Attempt
-    ledger: Ledger
+    ledger: IdempotencyStore
 
     async def confirm(self) -> None:
         """

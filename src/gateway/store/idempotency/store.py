@@ -39,7 +39,7 @@ log = logging.getLogger("gateway")
 
 
 class IdempotencyStore:
-    """`rest_compat.ledger.Ledger` over the table `deliveries`."""
+    """The ledger of intents, in the table `deliveries`; an entry lives 24 hours."""
 
     def __init__(
         self, database: Database, keyring: Keyring, *, clock: StatementClock | None = None
