@@ -18,6 +18,7 @@ from policy.vocabulary import (
     EMAIL_READS,
     CollabField,
     EmailField,
+    EmailOp,
     Field,
     Operation,
     Surface,
@@ -34,6 +35,7 @@ _CONTEXT = b"effect"  # of signatures
 _FIELDS: Mapping[Surface | None, Iterable[Field]] = MappingProxyType(
     {Surface.EMAIL: EmailField, Surface.TASKS: TaskField, Surface.COLLAB: CollabField}
 )
+_OF_DRAFTS = frozenset({"updateDraft", "deleteDraft", "sendDraft"})  # whose effects show them
 _json = msgspec.json.Encoder(order="sorted", enc_hook=str)
 
 
@@ -122,7 +124,7 @@ async def run(  # noqa: PLR0913 - what a mutation runs with
             if not signer.verify(request.expected, payload, context=_CONTEXT):
                 raise required() if request.required else EffectChanged
 
-    preview = WritePreview(confirm=confirm, hidden=_hidden(operation.surface, caller))
+    preview = WritePreview(confirm=confirm, hidden=_hidden(operation, caller))
     with previewing(preview):
         if not request.stops_before_write:
             return await _confirmed(resolve, preview)
@@ -135,11 +137,13 @@ async def run(  # noqa: PLR0913 - what a mutation runs with
     return _known_result(record_type, preview) if result is None else result
 
 
-def _hidden(surface: Surface | None, caller: Caller) -> frozenset[str]:
+def _hidden(operation: WriteOperation, caller: Caller) -> frozenset[str]:
     """Return the mask words whose fields may not be shown; all, of mail that may not be read."""
-    if surface is Surface.EMAIL and not any(map(caller.allows, EMAIL_READS)):
+    reads = (EmailOp.VIEW_DRAFTS,) if operation.name in _OF_DRAFTS else EMAIL_READS
+    if operation.surface is Surface.EMAIL and not any(map(caller.allows, reads)):
         return frozenset({"is_read", *(word.value for word in EmailField)})
-    return frozenset(word.value for word in _FIELDS.get(surface, ()) if caller.hides(word))
+    fields = _FIELDS.get(operation.surface, ())
+    return frozenset(word.value for word in fields if caller.hides(word))
 
 
 async def _confirmed(resolve: Callable[[], Awaitable[R]], preview: WritePreview) -> R:

@@ -207,9 +207,11 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     email.delete("/messages/{emailId}", "delete_email"),
     email.patch("/messages/{emailId}", "modify_email", result=_ACTION),
     email.get("/drafts", "list_drafts"),
+    email.post("/drafts", "create_draft", status=202, result=_ACTION, body="mail"),
     email.get(_DRAFT, "get_draft"),
     email.patch(_DRAFT, "update_draft", result="DraftActionResult", body="mail", headers=_IF_MATCH),
     email.delete(_DRAFT, "delete_draft", headers=_IF_MATCH),
+    email.post(_DRAFT + "/send", "send_draft", result=_ACTION, headers=_IF_MATCH),
     people.get("", "list_people"),
     calendar.get("/events", "list_events"),
     calendar.get("/events/by-contact", "list_events_by_contact"),  # before {eventId} takes it

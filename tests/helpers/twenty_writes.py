@@ -28,6 +28,7 @@ WRITES: dict[str, tuple[str, str, Any]] = {
     "replyToEmail": ("POST", f"{MESSAGE}/reply", {"body": "b", "replyAll": True}),
     "forwardEmail": ("POST", f"{MESSAGE}/forward", {"to": BO}),
     "modifyEmail": ("PATCH", MESSAGE, {"markAsRead": True, "addLabels": ["New"]}),
+    "createDraft": ("POST", f"{EMAIL}/drafts", {"to": BO, "subject": "s", "body": "b"}),
     "updateDraft": ("PATCH", DRAFT, {"subject": "s", "body": "b"}),
     "createTaskItem": ("POST", f"{TASKS}/boards/{{boardId}}/items", {"name": "New"}),
     "updateTaskItem": ("PATCH", ITEM, {"fields": {"note": "x"}}),
@@ -44,6 +45,7 @@ WRITES: dict[str, tuple[str, str, Any]] = {
     "deleteListItem": ("DELETE", f"{ROWS}/{{itemId}}", None),
     "deleteFile": ("DELETE", FILE, None),
     "deleteTaskItem": ("DELETE", ITEM, None),
+    "sendDraft": ("POST", f"{DRAFT}/send", None),
     "deleteDraft": ("DELETE", DRAFT, None),
     "deleteEmail": ("DELETE", MESSAGE, None),
 }

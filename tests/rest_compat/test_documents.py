@@ -124,7 +124,7 @@ def test_no_route_shadows_a_later_route():
 @pytest.mark.parametrize(
     ("surface", "heading", "count"),
     [
-        ("email", "Routes", 16),
+        ("email", "Routes", 18),
         ("calendar", "Routes", 5),
         ("tasks", "Endpoints", 9),
         ("collab", "Endpoints", 26),

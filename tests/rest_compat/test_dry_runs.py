@@ -25,7 +25,7 @@ def whole(world_template, tmp_path_factory):
 def test_the_writes_are_all_writes_of_the_specification():
     own = {"uploadEmailAttachment", "deleteUploadedAttachment", *WITHOUT_DRY_RUN}
     assert set(mutation_rows(ENDPOINTS)) == set(WRITES) | own
-    assert len(WRITES) == 22
+    assert len(WRITES) == 24
 
 
 @pytest.mark.parametrize("headers", [DRY, {"if-effect": "a"}])

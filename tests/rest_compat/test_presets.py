@@ -31,10 +31,17 @@ EMAIL_READS = {
     "get_email_attachment_text",
     "get_email_thread",
 }
-DRAFTS = {"list_drafts", "get_draft", "update_draft", "delete_draft"}
+DRAFTS = {"list_drafts", "get_draft", "create_draft", "update_draft", "delete_draft"}
 EMAIL_WRITES = {
     *("upload_email_attachment", "delete_uploaded_attachment"),
-    *("send_email", "reply_to_email", "forward_email", "delete_email", "modify_email"),
+    *(
+        "send_draft",
+        "send_email",
+        "reply_to_email",
+        "forward_email",
+        "delete_email",
+        "modify_email",
+    ),
 }
 EVENTS = {"list_events", "list_events_by_contact", "get_event"}
 BUSY = {"get_free_busy", "list_calendars"}
@@ -61,7 +68,7 @@ ROWS = {
 ALLOWED = {
     "reader": EMAIL_READS | EVENTS | BUSY | TASK_READS | COLLAB_READS,
     "drafts": EMAIL_READS | DRAFTS | EMAIL_WRITES - {"delete_email", "modify_email"},
-    "sender": {"send_email", "upload_email_attachment", "delete_uploaded_attachment"},
+    "sender": {"send_draft", "send_email", "upload_email_attachment", "delete_uploaded_attachment"},
     "calendar-busy": BUSY,
     "tasks": TASK_READS | TASK_WRITES - {"delete_task_item"},
     "files-reader": COLLAB_READS,

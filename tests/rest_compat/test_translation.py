@@ -70,6 +70,8 @@ WRITES = (
     ("PATCH", EMAIL + "/messages/{emailId}", {"markAsRead": True}),
     ("DELETE", EMAIL + "/messages/{emailId}", None),
     ("PATCH", EMAIL + "/drafts/{draftId}", {"subject": "Oars"}),
+    ("POST", EMAIL + "/drafts", {"to": [ANA], "subject": "Oars", "body": "Two."}),
+    ("POST", EMAIL + "/drafts/{draftId}/send", None),
     ("DELETE", EMAIL + "/drafts/{draftId}", None),
     ("POST", EMAIL + "/attachments?fileName=oars.txt", b"oars"),
     ("DELETE", EMAIL + "/attachments/{handle}", None),

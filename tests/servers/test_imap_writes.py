@@ -259,3 +259,28 @@ async def test_a_submission_server_must_be_one(world, connect):
         assert refused.status_code == 400, refused.text
         assert refused.json()["details"][0]["field"] == "credentials.submissionUrl"
     assert (await world.admin.get("/api/connections")).json() == before
+
+
+DRAFT = (
+    b"From: Ada <ada@example.test>\r\nTo: ben@example.test\r\nBcc: ben@example.test\r\n"
+    b"Subject: Offer\r\nX-Kept: as  it is\r\nMIME-Version: 1.0\r\n"
+    b"Content-Type: text/html; charset=utf-8\r\n\r\n<p>We offer.</p>\r\n"
+)
+
+
+@pytest.mark.parametrize("message_id", [b"", b"Message-ID: <offer@world.example>\r\n"])
+async def test_a_draft_is_sent_as_it_is_and_goes(client, mailbox, receiver, message_id):
+    await mailbox.add_raw(message_id + DRAFT, folder="drafts", read=True)
+    (draft,) = (await client.get("/api/access/email/drafts")).json()["drafts"]
+    headers = {"Idempotency-Key": "draft", "If-Match": draft["version"]}
+    path = f"/api/access/email/drafts/{draft['id']}/send"
+    answers = [await client.post(path, headers=headers) for _ in range(2)]
+
+    (email,) = await received(receiver)
+    sent = await mailbox.every(mailbox.query(label="SENT"), wanted=ALL)
+    assert [answer.status_code for answer in answers] == [200, 200], answers[0].text
+    assert answers[0].json() == answers[1].json()
+    assert (email.subject, email.bcc) == ("Offer", ())
+    assert [(filed.subject, len(filed.bcc)) for filed in sent] == [("Offer", 1)]
+    assert (await client.get("/api/access/email/drafts")).json()["drafts"] == []
+    assert (await client.post(path)).status_code == 404

@@ -1,6 +1,6 @@
-"""Root mutations of drafts: update and delete (docs/spec/drafts.md)."""
+"""Root mutations of drafts: create, update, delete, send (docs/spec/drafts.md)."""
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from typing import Annotated, TypeVar
 
 import strawberry
@@ -9,16 +9,20 @@ from graph.context import Context, Info
 from graph.emails import attached_files, inputs, previews, sending
 from graph.emails.drafts import DraftId, no_draft, require_known
 from graph.emails.enums import BodyType
+from graph.emails.mutations import done, translate_send_failures
 from graph.emails.problems import Problems, unsafe
-from graph.emails.types import DraftActionResult
+from graph.emails.types import DraftActionResult, EmailActionResult
 from graph.execution.if_match import IfMatch, parse_if_match
 from graph.masking.guards import guarded
+from policy.caller import Caller
+from policy.recipients import Recipient
 from policy.refusals import Conflict, InvalidInput, NotFound, ReadOnlyConnection
 from policy.vocabulary import Code, EmailField, EmailOp, Surface
 from providers import failures
 from providers.mail.drafts.merged_drafts import MergedDrafts
 from providers.ports.drafts import DraftChange
-from providers.ports.mail import ReadOnlyMailbox, UnsafeMessage
+from providers.ports.mail import CheckRecipients, ReadOnlyMailbox, UnsafeMessage
+from providers.records.mail import Participant
 from providers.write_previews import Resource
 
 MAX_REMOVED = 50
@@ -74,6 +78,54 @@ async def delete_draft(
     previews.describe_draft_change(draft_id, destination=Resource(kind="trash"))
     await _translate_failures(MergedDrafts(context.mail).trash(draft_id, version))
     return DraftActionResult(draft_id=draft_id)
+
+
+@guarded(EmailOp.SEND_EMAIL)
+async def send_draft(
+    info: Info, draft_id: DraftId, *, if_match: IfMatch = None
+) -> EmailActionResult:
+    """Send a draft as it is."""
+    context, version = info.context, _version(if_match)
+    attempt = sending.attempt(context)
+    sending.require_writable(context)
+    context.caller.require_visible_recipients("Sending a draft", *_RECIPIENTS)
+    require_known(draft_id)
+    previews.describe_sent_draft(draft_id, attempt)
+    drafts = MergedDrafts(context.mail)
+    check = _check_sent(context.caller)
+    sent = await _translate_failures(drafts.send(draft_id, attempt, version, check))
+    context.held = sent.held
+    return done(sent)
+
+
+@guarded(EmailOp.WRITE_DRAFTS)
+async def create_draft(
+    info: Info,
+    written: Annotated[
+        inputs.SendEmailInput, strawberry.argument(name="input", description="The message.")
+    ],
+) -> EmailActionResult:
+    """Leave a new message as a draft for a person to send."""
+    context = info.context
+    draft = await sending.draft(written, context, hold=True)
+    connection = sending.sending_connection(written.connection_id, context)
+    sending.require_recipients(draft, context.caller)
+    previews.describe_draft(draft)
+    sent = await translate_send_failures(context.mail.send(connection.id, draft), draft)
+    context.held = sent.held
+    return done(sent)
+
+
+def _check_sent(caller: Caller) -> CheckRecipients:
+    """Return the check of the recipients of a draft that is sent."""
+
+    def check(people: Sequence[Participant]) -> None:
+        if not people:
+            message = "The draft has no recipient."
+            raise InvalidInput(message, code=Code.VALIDATION_ERROR)
+        caller.require_recipients(Recipient(person.email) for person in people)
+
+    return check
 
 
 async def _change(written: inputs.UpdateDraftInput, context: Context) -> DraftChange:

@@ -55,9 +55,9 @@ async def send_email(
     connection = sending.sending_connection(written.connection_id, info.context)
     sending.require_recipients(draft, info.context.caller)
     previews.describe_draft(draft)
-    sent = await _translate_send_failures(info.context.mail.send(connection.id, draft), draft)
+    sent = await translate_send_failures(info.context.mail.send(connection.id, draft), draft)
     info.context.held = sent.held
-    return _done(sent)
+    return done(sent)
 
 
 @guarded(EmailOp.REPLY_TO_EMAIL, revealing={"replyAll": _ALL_ANSWERED}, reveals=(EmailField.FROM,))
@@ -76,9 +76,9 @@ async def reply_to_email(
     info.context.caller.require_visible_recipients("Replying", EmailField.FROM)
     _require_known(email_id)
     previews.describe_reply(email_id, reply)
-    sent = await _translate_send_failures(info.context.mail.reply(email_id, reply))
+    sent = await translate_send_failures(info.context.mail.reply(email_id, reply))
     info.context.held = sent.held
-    return _done(sent)
+    return done(sent)
 
 
 @guarded(EmailOp.FORWARD_EMAIL, reveals=_FORWARDED)
@@ -97,9 +97,9 @@ async def forward_email(
     sending.require_recipients(forward, info.context.caller)
     _require_known(email_id)
     previews.describe_forward(email_id, forward)
-    sent = await _translate_send_failures(info.context.mail.forward(email_id, forward), forward)
+    sent = await translate_send_failures(info.context.mail.forward(email_id, forward), forward)
     info.context.held = sent.held
-    return _done(sent)
+    return done(sent)
 
 
 @guarded(EmailOp.DELETE_EMAIL)
@@ -143,7 +143,7 @@ async def modify_email(
     info.context.caller.usable_connections(Surface.EMAIL)
     _require_known(email_id)
     previews.describe_change(email_id)
-    return _done(await _translate_change_failures(info.context.mail.change(email_id, change)))
+    return done(await _translate_change_failures(info.context.mail.change(email_id, change)))
 
 
 def _require_operations(wanted: inputs.ModifyEmailInput, context: Context) -> None:
@@ -200,7 +200,7 @@ def _require_known(email_id: str) -> None:
         raise no_email()
 
 
-async def _translate_send_failures(
+async def translate_send_failures(
     call: Awaitable[Result], message: mail.Draft | mail.Forward | None = None
 ) -> Result:
     """
@@ -260,7 +260,7 @@ def _unsendable(message: str, path: str | None = None) -> InvalidInput:
     )
 
 
-def _done(sent: SentMessage) -> EmailActionResult:
+def done(sent: SentMessage) -> EmailActionResult:
     """Report success with the ids that are known."""
     held = SendMode.DRAFT.value if sent.held else None
     return EmailActionResult(email_id=sent.email_id, thread_id=sent.thread_id, held=held)

@@ -59,6 +59,14 @@ def describe_draft_change(
         _describe_files(files, preview)
 
 
+def describe_sent_draft(draft_id: str, attempt: SendAttempt) -> None:
+    """Describe the send of a draft without what is in it."""
+    preview = current_preview()
+    if preview is not None:
+        preview.target = Resource(kind="draft", id=draft_id)
+        _describe_attempt(attempt, preview)
+
+
 def describe_change(email_id: str, *, destination: Resource | None = None) -> None:
     """Describe a change or deletion without what changes."""
     describe(

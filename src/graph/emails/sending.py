@@ -30,9 +30,9 @@ _SEPARATOR = re.compile(r"[()<>\[\],;:\\]")
 _ADDRESS_LITERAL = re.compile(r"\[[A-Za-z0-9.:]+\]")
 
 
-async def draft(written: inputs.SendEmailInput, context: Context) -> Draft:
+async def draft(written: inputs.SendEmailInput, context: Context, *, hold: bool = False) -> Draft:
     """
-    Check a new message.
+    Check a new message, which is left as a draft with *hold*.
 
     Raises:
         InvalidInput: `VALIDATION_ERROR`, one detail per problem.
@@ -54,7 +54,7 @@ async def draft(written: inputs.SendEmailInput, context: Context) -> Draft:
         body_type=(written.body_type or BodyType.HTML).value,
         importance=(written.importance or Importance.NORMAL).value,
         files=files,
-        attempt=_attempt(context),
+        attempt=attempt(context, hold=hold),
     )
 
 
@@ -74,7 +74,7 @@ async def reply(written: inputs.ReplyEmailInput, context: Context) -> Reply:
         to_is_hidden=caller.hides(EmailField.TO) and (caller.strict or caller.limits_recipients),
         check_recipients=recipient_check(caller),
         files=files,
-        attempt=_attempt(context),
+        attempt=attempt(context),
     )
 
 
@@ -92,7 +92,7 @@ async def forward(written: inputs.ForwardEmailInput, context: Context) -> Forwar
         body_type=(written.body_type or BodyType.HTML).value,
         hidden=_hidden(context.caller),
         files=files,
-        attempt=_attempt(context),
+        attempt=attempt(context),
     )
 
 
@@ -263,7 +263,8 @@ def check_body(body: str, problems: Problems) -> None:
         problems.add("body", "It contains a lone surrogate, which is not a character.")
 
 
-def _attempt(context: Context) -> SendAttempt:
-    attempt = context.delivery or SendAttempt(message_id=secrets.token_hex(16))
-    context.held = context.caller.holds_mail
-    return replace(attempt, hold=context.held)
+def attempt(context: Context, *, hold: bool = False) -> SendAttempt:
+    """Return the attempt of a send, which leaves a draft if the token sends so, or with *hold*."""
+    own = context.delivery or SendAttempt(message_id=secrets.token_hex(16))
+    context.held = hold or context.caller.holds_mail
+    return replace(own, hold=context.held)

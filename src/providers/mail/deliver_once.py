@@ -156,6 +156,33 @@ class SentDrafts(HeldDrafts[N, D]):
             failure = without_frames(problem)
         return await self.settle(draft_id, attempt, failure)
 
+    async def send_existing(self, draft_id: str, attempt: SendAttempt) -> SentMessage:
+        """
+        Send a draft of a person once; where it was not sent, it stays a draft.
+
+        Returns:
+            As `send_once`.
+
+        Raises:
+            OutcomeUnknown, TakenOver, ProviderFailure: As `send_once`.
+        """
+        if attempt.draft_id is not None and await self.was_sent(draft_id):
+            return WITHOUT_IDS
+        await attempt.store(draft_id)
+        try:
+            with delivery.time_for_look_ups():
+                return await self.send(draft_id)
+        except ProviderFailure as problem:
+            failure = without_frames(problem)
+        if not delivery.is_ambiguous(failure):
+            raise delivery.not_sent(failure)
+        if await delivery.poll(lambda: self._sent_or_none(draft_id)):
+            return WITHOUT_IDS
+        raise OutcomeUnknown from failure
+
+    async def _sent_or_none(self, draft_id: str) -> bool | None:
+        return await self.was_sent(draft_id) or None
+
     async def _create_committed(self, attempt: SendAttempt, write: Write[N]) -> str:
         """
         Create a draft and commit its id.

@@ -188,7 +188,7 @@ class MergedMailbox:
             with delivery.time_limit(draft.files):
                 if in_dry_run() and current_preview() is not None:
                     await _probe(port)
-                sent = await port.send(replace(draft, attempt=_bound(draft.attempt, info)))
+                sent = await port.send(replace(draft, attempt=bound(draft.attempt, info)))
             return _sent(sent, info.provider)
         raise Missing
 
@@ -206,7 +206,7 @@ class MergedMailbox:
         async def write(pair: Pair, native: str) -> mail_records.SentMessage:
             info, port = pair
             return await port.reply(
-                native, dataclasses.replace(reply, attempt=_bound(reply.attempt, info))
+                native, dataclasses.replace(reply, attempt=bound(reply.attempt, info))
             )
 
         with delivery.time_limit(reply.files):
@@ -217,7 +217,7 @@ class MergedMailbox:
 
         async def write(pair: Pair, native: str) -> mail_records.SentMessage:
             info, port = pair
-            attempt = _bound(forward.attempt, info)
+            attempt = bound(forward.attempt, info)
             return await port.forward(native, replace(forward, attempt=attempt))
 
         with delivery.time_limit(forward.files):
@@ -359,7 +359,7 @@ def _of_attempt(attempt: mail.SendAttempt | None, pairs: Sequence[Pair]) -> Sequ
     return pairs
 
 
-def _bound(attempt: mail.SendAttempt, info: ConnectionInfo) -> mail.SendAttempt:
+def bound(attempt: mail.SendAttempt, info: ConnectionInfo) -> mail.SendAttempt:
     """Return *attempt* for one connection: native draft ids, and the account's domain."""
 
     async def store_draft(draft_id: str | None) -> None:

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from providers.records.mail import Participant
+from providers.records.mail import Participant, SentMessage
 
 if TYPE_CHECKING:
-    from providers.ports.mail import OutgoingFile
+    from providers.ports.mail import OutgoingFile, SendAttempt
 
 
 class DraftIdentity(NamedTuple):
@@ -74,4 +74,12 @@ class DraftPort(Protocol):
             Stale: Somebody has changed it since it was located.
             Impossible: It cannot be changed so.
             UnsafeMessage: A value cannot be written.
+        """
+
+    async def send(self, draft_id: str, attempt: "SendAttempt") -> SentMessage:
+        """
+        Send a draft once, as it is; where it was not sent, it stays. *draft_id* is its own id.
+
+        Raises:
+            OutcomeUnknown: It may have been sent.
         """

@@ -42,6 +42,7 @@ from providers.ports.mail import (
     MailQuery,
     MailSlice,
     Reply,
+    SendAttempt,
 )
 from providers.ports.opening import Opening
 from providers.records import mail as mail_records
@@ -243,6 +244,9 @@ class ImapDrafts:
         )
         name = connection.ids.message_id(new)
         return DraftIdentity(name, name, version=name)
+
+    async def send(self, draft_id: str, attempt: SendAttempt) -> mail_records.SentMessage:
+        return await Sender(await self._connect()).send_draft(draft_id, attempt)
 
 
 def _path(attachment_id: str, identity: DraftIdentity) -> editing.Path:

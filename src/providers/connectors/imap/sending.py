@@ -1,21 +1,23 @@
 """Composition of new messages, replies and forwards: docs/spec/upstream/imap.md#sending."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 
 from providers.connectors.imap import mapping, reading
 from providers.connectors.imap.message_ids import Location
 from providers.connectors.imap.sign_in import Connection
-from providers.connectors.imap.submitting import Submitter
-from providers.failures import Missing, NotAccepted, Refused
+from providers.connectors.imap.submitting import HANDED_OVER, Submitter, before_sending
+from providers.failures import Missing, NotAccepted, ProviderFailure, Refused
 from providers.imap import parsing
 from providers.imap.parsing import Row
 from providers.imap.session import Session
 from providers.imap.submission import RecipientsRefused
 from providers.mail import compose, encoded_words, outgoing, quoting, reply_headers
-from providers.mail.compose import OutgoingMessage
+from providers.mail.compose import OutgoingMessage, SerializedMessage
+from providers.mail.drafts import editing
 from providers.mail.reply_headers import derive_recipients
-from providers.ports.mail import Draft, Forward, Reply
+from providers.ports.mail import Draft, Forward, Reply, SendAttempt
 from providers.records import mail as mail_records
 
 MAX_FORWARDED = 36_700_160  # bytes of an original, as on provider A
@@ -61,6 +63,25 @@ class Sender:
             return await self._submitter.deliver_once(forward.attempt, write)
         except RecipientsRefused as refusal:
             raise _with_positions(refusal, (*forward.to, *forward.cc)) from refusal
+
+    async def send_draft(self, draft_id: str, attempt: SendAttempt) -> mail_records.SentMessage:
+        """Send a draft once, as it is, and remove it from the Drafts folder."""
+        location = self._connection.ids.location(draft_id)
+        earlier = (attempt.draft_id or "").removeprefix(HANDED_OVER)
+        if earlier:
+            sent = await self._submitter.look_up_earlier(earlier)
+        else:
+            with before_sending():
+                raw = await self._connection.read(lambda session: read_whole(session, location))
+            message, filed, transmitted = editing.for_submission(
+                raw, self._connection.email, attempt.message_id
+            )
+            sent = await self._submitter.submit(
+                attempt, message, SerializedMessage((filed,)), SerializedMessage((transmitted,))
+            )
+        with suppress(ProviderFailure):
+            await self._submitter.delete(draft_id)
+        return sent
 
     async def _reply(self, location: Location, reply: Reply) -> OutgoingMessage:
         headers = await self._headers(location, reply)

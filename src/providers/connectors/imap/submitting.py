@@ -72,10 +72,10 @@ class Submitter(HeldDrafts[OutgoingMessage, _Draft]):
         """Send what *write* composes, or hold it as a draft, once; see the two methods."""
         draft = attempt.draft_id or ""
         if draft.startswith(HANDED_OVER):
-            return await self._look_up_earlier(draft.removeprefix(HANDED_OVER), write)
+            return await self.look_up_earlier(draft.removeprefix(HANDED_OVER), write)
 
         async def composed() -> OutgoingMessage:
-            with _before_sending():
+            with before_sending():
                 return await write()
 
         return await (self.hold_once if attempt.hold else self._send_once)(attempt, composed)
@@ -101,15 +101,21 @@ class Submitter(HeldDrafts[OutgoingMessage, _Draft]):
             return WITHOUT_IDS
         message = await write()
         serialized = compose.serialize(message)
-        sent = await self._submit(attempt, message, serialized)
+        transmitted = compose.serialize(replace(message, bcc=())) if message.bcc else serialized
+        sent = await self.submit(attempt, message, serialized, transmitted)
         if attempt.draft_id is not None:
             with suppress(ProviderFailure):
                 await self.delete(attempt.draft_id)
         return sent
 
-    async def _submit(
-        self, attempt: SendAttempt, message: OutgoingMessage, serialized: SerializedMessage
+    async def submit(
+        self,
+        attempt: SendAttempt,
+        message: OutgoingMessage,
+        serialized: SerializedMessage,
+        transmitted: SerializedMessage,
     ) -> mail_records.SentMessage:
+        """Submit *transmitted* to the recipients of *message*, and file *serialized*."""
         handed_over = False
 
         async def mark() -> None:
@@ -117,9 +123,8 @@ class Submitter(HeldDrafts[OutgoingMessage, _Draft]):
             await attempt.store(HANDED_OVER + message.message_id)
             handed_over = True
 
-        transmitted = compose.serialize(replace(message, bcc=())) if message.bcc else serialized
         envelope = _envelope(message, transmitted)
-        with _before_sending():
+        with before_sending():
             before = await self._connection.read(_state)
         await confirm_write(self._connection.id)
         try:
@@ -214,7 +219,9 @@ class Submitter(HeldDrafts[OutgoingMessage, _Draft]):
 
         return await self._connection.write(work)
 
-    async def _look_up_earlier(self, message_id: str, write: Compose) -> mail_records.SentMessage:
+    async def look_up_earlier(
+        self, message_id: str, write: Compose | None = None
+    ) -> mail_records.SentMessage:
         """
         Return the ids of a message that an earlier attempt perhaps sent.
 
@@ -243,7 +250,8 @@ class Submitter(HeldDrafts[OutgoingMessage, _Draft]):
         if location is None:
             raise OutcomeUnknown
         delivery.note_resumed()
-        await describe(write)
+        if write is not None:
+            await describe(write)
         return mail_records.SentMessage(email_id=self._connection.ids.message_id(location))
 
     # -- holding
@@ -314,7 +322,7 @@ class Submitter(HeldDrafts[OutgoingMessage, _Draft]):
 
 
 @contextmanager
-def _before_sending() -> Iterator[None]:
+def before_sending() -> Iterator[None]:
     """Let a server that hangs be one that was not reached: the message may be sent again."""
     try:
         yield

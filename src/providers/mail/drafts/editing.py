@@ -11,10 +11,12 @@ from dataclasses import replace
 from functools import partial
 
 from providers.failures import Impossible, Missing
-from providers.mail import compose
+from providers.mail import addresses, compose, delivery, reply_headers
+from providers.mail.compose import OutgoingMessage
 from providers.mail.drafts import raw_message
 from providers.mail.drafts.raw_message import HeaderField, RawPart
 from providers.ports.drafts import DraftChange
+from providers.records.mail import Participant
 from providers.turns import in_thread
 
 Path = tuple[int, ...]  # of a part: its place in the message, and in each part around it, from 0
@@ -56,9 +58,48 @@ def _edit(raw: bytes, change: DraftChange, removed: Sequence[Path]) -> bytes:
     return edited
 
 
-def _lender(change: DraftChange) -> compose.OutgoingMessage:
+def for_submission(
+    raw: bytes, sender: str, message_id: str
+) -> tuple[OutgoingMessage, bytes, bytes]:
+    """
+    Return a draft that is to be submitted: whose and to whom, as it is filed, as it is transmitted.
+
+    It is dated now, and is transmitted without `Bcc`; all else stays. *message_id* is for a draft
+    that has none.
+
+    Raises:
+        UnsafeMessage: An address cannot be written.
+    """
+    root = raw_message.parse(raw)
+    own_id = next(iter(reply_headers.message_ids(root.header("message-id"))), "")
+    has_id = delivery.is_message_id(own_id)
+    message = OutgoingMessage(
+        sender=sender,
+        to=_people(root, "to"),
+        cc=_people(root, "cc"),
+        bcc=_people(root, "bcc"),
+        subject="",
+        body="",
+        body_type="text",
+        message_id=own_id if has_id else message_id,
+        in_reply_to=next(iter(reply_headers.message_ids(root.header("in-reply-to"))), ""),
+        references=reply_headers.message_ids(root.header("references")),
+    )
+    lent = raw_message.parse(compose.serialize(message).whole()).fields
+    names = ["date", *(() if has_id else ("message-id",))]
+    names += () if root.header("from") else ("from",)
+    new, head = _lent(lent, names), (0, _end_of_head(root))
+    filed = _spliced(raw, head, _head(root.fields, new, raw))
+    return message, filed, _spliced(raw, head, _head(root.fields, {**new, "bcc": ()}, raw))
+
+
+def _people(root: RawPart, name: str) -> tuple[Participant, ...]:
+    return addresses.parse(", ".join(field.value for field in root.fields if field.name == name))
+
+
+def _lender(change: DraftChange) -> OutgoingMessage:
     """Return a message with the new members, whose written form is checked like every message."""
-    return compose.OutgoingMessage(
+    return OutgoingMessage(
         sender="",
         to=change.to or (),
         cc=change.cc or (),

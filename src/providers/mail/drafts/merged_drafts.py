@@ -5,15 +5,16 @@ from collections.abc import Set as AbstractSet
 
 from providers import ids
 from providers.failures import Missing, Stale
-from providers.mail import merging
-from providers.mail.merged_mailbox import MergedMailbox
+from providers.mail import delivery, merging
+from providers.mail.merged_mailbox import MergedMailbox, bound
 from providers.ports.connection import ConnectionInfo
 from providers.ports.drafts import DraftChange, DraftIdentity
-from providers.ports.mail import CheckRecipients, MailPort
+from providers.ports.mail import CheckRecipients, MailPort, SendAttempt
 from providers.records import mail as mail_records
-from providers.write_previews import Change, current_preview
+from providers.write_previews import Change, Recipients, Subject, add_attachments, current_preview
 
 _RECIPIENTS = ("to", "cc", "bcc")
+_SHOWN = frozenset({"subject", "attachments"})
 _CHANGED = (*_RECIPIENTS, "subject", "body", "importance")  # attributes of emails, mask words too
 
 
@@ -102,6 +103,40 @@ class MergedDrafts:
 
         return await self._write(draft_id, update)
 
+    async def send(
+        self, draft_id: str, attempt: SendAttempt, version: str | None, check: CheckRecipients
+    ) -> mail_records.SentMessage:
+        """
+        Send a draft once, as it is; with `SendAttempt.hold` leave it to the person.
+
+        *check* is called with its recipients; it raises when the draft may not be sent to them.
+
+        Raises:
+            OutcomeUnknown: It may have been sent.
+            Missing, Stale, ReadOnlyMailbox: As `trash`.
+        """
+
+        async def send(
+            pair: tuple[ConnectionInfo, MailPort], native: str
+        ) -> mail_records.SentMessage:
+            info, port = pair
+            own = bound(attempt, info)
+            if own.draft_id is not None and not own.hold:
+                delivery.note_resumed()
+                return await port.drafts.send(native, own)
+            identity = await _current(port, native, version)
+            email = await port.get(identity.message_id, wanted=_sent_attributes())
+            check([person for name in _RECIPIENTS for person in getattr(email, name) or ()])
+            _describe_sent(identity, email)
+            if own.hold:
+                return mail_records.SentMessage(
+                    email_id=identity.message_id, thread_id=email.thread_id, held=True
+                )
+            return await port.drafts.send(identity.id, own)
+
+        with delivery.time_limit():
+            return await self._mailbox.write(draft_id, send, attempt=attempt, find=_locate)
+
     async def _write(
         self, draft_id: str, write: Callable[[MailPort, str], Awaitable[DraftIdentity]]
     ) -> DraftIdentity:
@@ -114,11 +149,13 @@ class MergedDrafts:
             identity = await write(pair[1], native)
             return mail_records.SentMessage(email_id=identity.message_id, thread_id=identity.id)
 
-        written = await self._mailbox.write(
-            draft_id, run, find=lambda port, native: port.drafts.locate(native)
-        )
+        written = await self._mailbox.write(draft_id, run, find=_locate)
         version = "" if identity is None else identity.version
         return DraftIdentity(written.thread_id or "", written.email_id or "", version)
+
+
+async def _locate(port: MailPort, native: str) -> DraftIdentity:
+    return await port.drafts.locate(native)
 
 
 async def _current(port: MailPort, native: str, version: str | None) -> DraftIdentity:
@@ -149,6 +186,26 @@ async def _recipients(
     email = await port.get(identity.message_id, wanted=left) if left else None
     groups = (getattr(email if name in left else change, name) for name in _RECIPIENTS)
     return [person for group in groups for person in group or ()]
+
+
+def _sent_attributes() -> frozenset[str]:
+    """Return the attributes of a draft that a send checks, and those that its preview shows."""
+    preview = current_preview()
+    shown = frozenset() if preview is None else _SHOWN - preview.hidden
+    return frozenset({*_RECIPIENTS, "thread_id", *shown})
+
+
+def _describe_sent(identity: DraftIdentity, email: mail_records.Email) -> None:
+    """Describe to a dry run what is sent and to whom."""
+    preview = current_preview()
+    if preview is None:
+        return
+    to, cc, bcc = (getattr(email, name) or () for name in _RECIPIENTS)
+    preview.recipients = Recipients(to=to, cc=cc, bcc=bcc, derived_from=_RECIPIENTS)
+    if email.subject is not None:
+        preview.subject = Subject(text=email.subject, derived=True)
+    preview.basis += (identity.version,)
+    add_attachments((file.name, file.size) for file in email.attachments or ())
 
 
 async def _describe(port: MailPort, identity: DraftIdentity, change: DraftChange) -> None:

@@ -90,7 +90,7 @@ class DraftSender(SentDrafts[Written, DraftReference]):
         self, draft_id: str, attempt: SendAttempt, failure: ProviderFailure
     ) -> SentMessage:
         in_doubt = delivery.is_ambiguous(failure)
-        if in_doubt and await delivery.poll(lambda: self._gone_or_none(draft_id)):
+        if in_doubt and await delivery.poll(lambda: self._sent_or_none(draft_id)):
             return WITHOUT_IDS
         if not in_doubt and not isinstance(failure, Refused) and attempt.store_draft is not None:
             raise delivery.not_sent(failure)
@@ -111,9 +111,6 @@ class DraftSender(SentDrafts[Written, DraftReference]):
         except Missing:
             return True
         return False
-
-    async def _gone_or_none(self, draft: str) -> bool | None:
-        return await self.was_sent(draft) or None
 
     async def delete(self, draft_id: str) -> None:
         await self._upstream.call("DELETE", *DRAFTS, draft_id)

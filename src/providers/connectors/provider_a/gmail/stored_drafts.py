@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from providers.connectors.provider_a.gmail import draft_uploads, mapping
 from providers.connectors.provider_a.gmail.draft_uploads import DRAFTS
-from providers.connectors.provider_a.gmail.drafts import JSON_BYTES, MAX_MESSAGE_BYTES
+from providers.connectors.provider_a.gmail.drafts import JSON_BYTES, MAX_MESSAGE_BYTES, DraftSender
 from providers.connectors.provider_a.gmail.response_types import DraftPage, DraftReference, RawDraft
 from providers.connectors.provider_a.paging import pages
 from providers.failures import Broken, Missing, Refused, Stale
@@ -18,6 +18,8 @@ from providers.http.client import Upstream
 from providers.ids import is_provider_a_id
 from providers.mail.drafts import editing
 from providers.ports.drafts import DraftChange, DraftIdentity
+from providers.ports.mail import SendAttempt
+from providers.records.mail import SentMessage
 
 _MAX_LISTED = 2500  # drafts that are looked through for a message
 _PAGE = 500
@@ -72,6 +74,10 @@ class GmailDrafts:
         if identity is None:
             raise Broken
         return identity
+
+    async def send(self, draft_id: str, attempt: SendAttempt) -> SentMessage:
+        known = draft_id if attempt.draft_id is None else attempt.draft_id
+        return await DraftSender(self._upstream).send_existing(known, attempt)
 
     async def locate(self, draft_id: str) -> DraftIdentity:
         if _MESSAGE_ID.fullmatch(draft_id):

@@ -10,6 +10,7 @@ from functools import partial
 from providers.connectors.provider_b import batch
 from providers.connectors.provider_b.account_cache import MESSAGES, PREFER
 from providers.connectors.provider_b.outlook_mail import attaching, mapping
+from providers.connectors.provider_b.outlook_mail.drafts import DraftSender
 from providers.connectors.provider_b.outlook_mail.response_types import (
     AttachmentPage,
     Message,
@@ -19,6 +20,8 @@ from providers.failures import Missing
 from providers.http.client import Upstream
 from providers.ids import is_provider_b_id
 from providers.ports.drafts import DraftChange, DraftIdentity
+from providers.ports.mail import SendAttempt
+from providers.records.mail import SentMessage
 
 _STATE = (("$select", "id,isDraft"),)
 
@@ -55,6 +58,9 @@ class OutlookDrafts:
         for file in change.files:
             await attaching.attach(self._upstream, identity.id, file)
         return await self.locate(identity.id)
+
+    async def send(self, draft_id: str, attempt: SendAttempt) -> SentMessage:
+        return await DraftSender(self._upstream).send_existing(draft_id, attempt)
 
     async def _require_attachments(self, draft_id: str, attachments: Sequence[str]) -> None:
         """Check that a draft has the attachments, before anything is changed."""
