@@ -184,6 +184,15 @@ def _no_threads_of_sqlite(request):
         yield
 
 
+@pytest.fixture
+def tries(request):
+    """How often a test of random cases tries: the mark says it for each suite, `TIMES` for more."""
+    few, many = request.node.get_closest_marker("tries").args
+    if "not slow" in request.config.option.markexpr:
+        return few
+    return round(many * float(os.environ.get("TIMES", "1")))
+
+
 @pytest.fixture(scope="session")
 def elsewhere():
     """Run a coroutine to its end, away from the event loops of the tests."""

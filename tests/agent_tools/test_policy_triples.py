@@ -5,7 +5,6 @@ a tool, REST or GraphQL makes the call, and it is the one that the rule oracle s
     TRIPLES=1000000 ./run slow -o faulthandler_timeout=0 tests/agent_tools/test_policy_triples.py
 """
 
-import os
 from random import Random
 from typing import NamedTuple
 
@@ -17,7 +16,6 @@ from agent_client import Agent, text_of
 
 from policy.vocabulary import CollabOp
 
-FEW, MANY = 240, int(os.environ.get("TRIPLES", "3000"))
 PER_TOKEN = 20  # upstream fields of one document; docs/spec/graphql.md#document-limits
 FILES = "/api/access/collab/files"
 
@@ -144,21 +142,21 @@ async def differing(generated, chance):
     return wrong, seen
 
 
-@pytest.mark.parametrize("count", [FEW, pytest.param(MANY, marks=pytest.mark.slow)])
+@pytest.mark.tries(240, 3000)
 async def test_tool_rest_and_graphql_have_the_verdict_of_the_oracle(
-    world_template, tmp_path, count
+    world_template, tmp_path, tries
 ):
     total, chance = {}, Random(33)
     async with worlds.opened(*world_template, tmp_path / "world", rate_limits="off") as world:
         whole_world.without_upstream_limits(world)
         generated = await generated_content.generate(world, chance)
-        for _ in range(count // PER_TOKEN):
+        for _ in range(tries // PER_TOKEN):
             wrong, seen = await differing(generated, chance)
             assert wrong == []
             total = {code: total.get(code, 0) + seen.get(code, 0) for code in total | seen}
             generated.content.forget_calls()
             generated.content._tokens.clear()
 
-    assert sum(total.values()) == count
+    assert sum(total.values()) == tries
     assert {*REFUSALS, "allowed", "EFFECT_REQUIRED"} <= set(total)
     print(total)  # noqa: T201

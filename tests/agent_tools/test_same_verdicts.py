@@ -4,7 +4,6 @@ A call has one verdict, whether a tool, REST or GraphQL makes it; and no answer 
 `VERDICTS` is the number of (token, call) pairs per suite: 40 in the fast one, 400 in the slow one.
 """
 
-import os
 from random import Random
 
 import pytest
@@ -14,8 +13,6 @@ from agent_client import Agent, text_of
 from agent_tools.answers import MAX_ANSWER
 from agent_tools.table import TOOLS
 from policy.vocabulary import CalendarField, CollabField, CollabOp, EmailField, EmailOp, TaskOp
-
-FEW, MANY = 40, int(os.environ.get("VERDICTS", "400"))
 
 # Tool call -> the call of REST, and the root field with its arguments. `{…}` are ids of the world.
 CALLS = {
@@ -194,14 +191,12 @@ async def verdicts(world, random, ids):
     return case, code_of_tool(result), code_of_rest(rest), code_of_graphql(graph)
 
 
-@pytest.mark.parametrize(
-    "count", [FEW, pytest.param(MANY, marks=pytest.mark.slow)], ids=["few", "many"]
-)
-def test_tool_rest_and_graphql_agree(world_template, tmp_path, count):
+@pytest.mark.tries(40, 400)
+def test_tool_rest_and_graphql_agree(world_template, tmp_path, tries):
     random, seen, differing = Random(33), {}, []
     with whole_world.opened(world_template, tmp_path / "whole") as world:
         ids = {name: str(value) for name, value in world.parameters.items()}
-        for _ in range(count):
+        for _ in range(tries):
             case, *codes = world.runner.run(verdicts(world.world, random, ids))
             if len(set(codes)) > 1:
                 differing.append((case, *codes))
@@ -209,7 +204,7 @@ def test_tool_rest_and_graphql_agree(world_template, tmp_path, count):
 
     assert not differing, differing
     assert len(seen) >= 5
-    assert seen["allowed"] >= count / 8
+    assert seen["allowed"] >= tries / 8
     print(seen)  # noqa: T201
 
 
@@ -240,10 +235,8 @@ def generated(random, tool, ids):
     return {name: random.choice(values) for name in random.sample(sorted(names), count)}
 
 
-@pytest.mark.parametrize(
-    "count", [150, pytest.param(10_000, marks=pytest.mark.slow)], ids=["few", "many"]
-)
-def test_no_generated_call_gets_a_large_answer_or_a_failure(world_template, tmp_path, count):
+@pytest.mark.tries(150, 10_000)
+def test_no_generated_call_gets_a_large_answer_or_a_failure(world_template, tmp_path, tries):
     random, refused = Random(7), 0
     with whole_world.opened(world_template, tmp_path / "whole") as world:
         ids = {name: str(value) for name, value in world.parameters.items()}
@@ -252,7 +245,7 @@ def test_no_generated_call_gets_a_large_answer_or_a_failure(world_template, tmp_
         async def run():
             nonlocal refused
             agent = Agent(world.client)
-            for number in range(count):
+            for number in range(tries):
                 tool = random.choice(reads if number % 3 else TOOLS)
                 result = await agent.call(tool.name, **generated(random, tool, ids))
                 text = text_of(result)
@@ -261,4 +254,4 @@ def test_no_generated_call_gets_a_large_answer_or_a_failure(world_template, tmp_
                 refused += bool(result.get("isError"))
 
         world.runner.run(run())
-    assert count / 4 < refused < count
+    assert tries / 4 < refused < tries

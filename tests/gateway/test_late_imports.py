@@ -17,15 +17,8 @@ SERVE = "import gateway.__main__, gateway.server"
     ("program", "imported"),
     [
         pytest.param("import gateway.cli.main", ("typer",), id="the help page"),
-        pytest.param(
-            STORE,
-            ("sqlalchemy", "typer"),
-            id="a command that works on the store",
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            SERVE, ("graphql", "sqlalchemy", "httpx"), id="a worker", marks=pytest.mark.slow
-        ),
+        pytest.param(STORE, ("sqlalchemy", "typer"), id="a command that works on the store"),
+        pytest.param(SERVE, ("graphql", "sqlalchemy", "httpx"), id="a worker"),
     ],
 )
 def test_heavy_libraries_are_imported_when_they_are_used(program, imported):

@@ -285,8 +285,7 @@ def definitions(node):
 
 
 @pytest.mark.parametrize(
-    "masked",
-    [pytest.param(False, id="visible", marks=pytest.mark.slow), pytest.param(True, id="masked")],
+    "masked", [pytest.param(False, id="visible"), pytest.param(True, id="masked")]
 )
 def test_the_sdl_has_the_definitions_that_strawberry_prints(masked):
     hidden = {name: [] for name in DEFAULTS if name.startswith("visible")} if masked else {}

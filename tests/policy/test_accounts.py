@@ -5,7 +5,6 @@ A decision is one question about one connection: the token's settings, its accou
 its ancestors must all allow it.
 """
 
-import os
 import random
 from dataclasses import dataclass
 
@@ -19,7 +18,6 @@ from policy.refusals import InvalidInput
 from policy.rules import RuleSet
 from policy.settings import ACCOUNT_SETTINGS
 
-DECISIONS = int(os.environ.get("ACCOUNT_DECISIONS", "2000000"))
 IDS, ADDRESSES = ("1", "2", "3", "4"), ("a@x.example", "b@x.example", "a@y.example")
 READS = {
     "email": ["search_emails", "view_email", "view_thread"],
@@ -202,11 +200,11 @@ def policy(settings):
     )
 
 
-@pytest.mark.parametrize("decisions", [20_000, pytest.param(DECISIONS, marks=pytest.mark.slow)])
-def test_a_call_on_an_account_may_do_what_all_settings_allow(decisions):
-    chosen = random.Random(decisions)
+@pytest.mark.tries(20_000, 2_000_000)
+def test_a_call_on_an_account_may_do_what_all_settings_allow(tries):
+    chosen = random.Random(tries)
     decided, allowed, narrowed = 0, 0, 0
-    while decided < decisions:
+    while decided < tries:
         chain = [token_of(chosen) for _ in range(chosen.choice([1, 1, 2, 3]))]
         made = effective_policy(policy(chain[0]), [policy(each) for each in chain[1:]])
         shown = Grant.read(made.settings)
@@ -221,7 +219,7 @@ def test_a_call_on_an_account_may_do_what_all_settings_allow(decisions):
                     decided += 1
                     allowed += expected
                     narrowed += expected != grant_allows(made.grant, name, thing)
-    assert min(allowed, decided - allowed, narrowed) > decisions / 40
+    assert min(allowed, decided - allowed, narrowed) > tries / 40
 
 
 def test_every_setting_of_accounts_narrows_the_surfaces_that_have_it():

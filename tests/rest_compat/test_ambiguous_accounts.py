@@ -1,6 +1,5 @@
 """A write that could go to several accounts names one, and nothing is asked of a provider else."""
 
-import os
 import random
 
 import content_world
@@ -19,7 +18,6 @@ NEW = {
 NAMED = {"requireConnection": True}
 SENDING = """mutation ($input: SendEmailInput!) { sendEmail(input: $input) { success } }"""
 UPSTREAMS = {"PROVIDER_A": "providerA", "PROVIDER_B": "providerB"}
-MANY_WRITES = int(os.environ.get("AMBIGUOUS_WRITES", "10000"))
 
 
 def accounts(world):
@@ -156,18 +154,18 @@ async def test_a_folder_without_a_parent_is_ambiguous(content):
     assert made.status_code == 200, made.text
 
 
-@pytest.mark.parametrize("writes", [200, pytest.param(MANY_WRITES, marks=pytest.mark.slow)])
-async def test_no_write_is_a_guess(world, writes):
+@pytest.mark.tries(200, 10_000)
+async def test_no_write_is_a_guess(world, tries):
     """Each write goes to the account that it names, or is refused and reaches no provider."""
     world.sandbox.upstreams["providerA"].quota.allowance = None
-    chosen = random.Random(writes)
+    chosen = random.Random(tries)
     tokens = [
         (usable, await world.token({**NAMED, "allowedConnectionIds": [*usable.values()], **mode}))
         for usable in (world.connections, *({name: id_} for name, id_ in world.connections.items()))
         for mode in ({}, {"sendMode": "draft"})
     ]
     refused = 0
-    for number in range(writes):
+    for number in range(tries):
         usable, token = chosen.choice(tokens)
         named = chosen.choice([None, None, *usable])
         mail, owner = chosen.choice([("lease", "PROVIDER_A"), ("budget", "PROVIDER_B")])
@@ -188,7 +186,7 @@ async def test_no_write_is_a_guess(world, writes):
         else:
             assert (response.status_code, response.json()["error"]) == (404, "NOT_FOUND")
             assert reached == set()
-    assert refused > writes / 40
+    assert refused > tries / 40
 
 
 def upstreams(world):

@@ -1,6 +1,5 @@
 """Tokens with `writes: effect`: nothing is written that was not shown (docs/spec/dry-run.md)."""
 
-import os
 import random
 
 import pytest
@@ -13,7 +12,6 @@ from rest_compat.table import ENDPOINTS
 
 EFFECT = {**whole_world.SETTINGS, "writes": "effect"}
 DRY = {"prefer": "dry-run"}
-CHANGED_WRITES = int(os.environ.get("CHANGED_WRITES", "2000"))
 # Parameter of a path -> another id that names something that is there.
 OTHER_IDS = {
     "draftId": lambda whole: draft_id("PROVIDER_B", leave(whole.world, "PROVIDER_B")),
@@ -162,13 +160,13 @@ def changed(whole, name, rng):
     return method, whole.url(path, **ids), content or {}
 
 
-@pytest.mark.parametrize("count", [100, pytest.param(CHANGED_WRITES, marks=pytest.mark.slow)])
-def test_no_write_runs_that_differs_from_the_one_that_was_shown(whole, headers, count):
+@pytest.mark.tries(100, 2000)
+def test_no_write_runs_that_differs_from_the_one_that_was_shown(whole, headers, tries):
     digests = {name: call(whole, name, headers).json()["effect"]["digest"] for name in WRITES}
-    rng, refused = random.Random(count), 0
+    rng, refused = random.Random(tries), 0
     forget_calls(whole)
 
-    for number in range(count):
+    for number in range(tries):
         name = rng.choice(list(WRITES))
         method, url, content = changed(whole, name, rng)
         own = {**headers, "if-effect": digests[name]}
@@ -180,7 +178,7 @@ def test_no_write_runs_that_differs_from_the_one_that_was_shown(whole, headers, 
         assert upstream_writes(whole) == [], (number, name)
         forget_calls(whole)
 
-    assert refused > count / 2  # the others are malformed, or name what is not there
+    assert refused > tries / 2  # the others are malformed, or name what is not there
 
 
 @pytest.mark.parametrize("name", ["modifyEmail", "renameFile", "updateTaskItem"])

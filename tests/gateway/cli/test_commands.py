@@ -118,9 +118,7 @@ NO_ANSWER = "The database did not answer: Connect call failed"
         pytest.param("policy export", NO_DATABASE, NO_ANSWER, id="no database: policy"),
         pytest.param("db upgrade", NO_DATABASE, NO_ANSWER, id="no database: db"),
         pytest.param("secret rotate", NO_DATABASE, NO_ANSWER, id="no database: secret"),
-        pytest.param(
-            "query {a}", NO_DATABASE, NO_ANSWER, id="no database: query", marks=pytest.mark.slow
-        ),
+        pytest.param("query {a}", NO_DATABASE, NO_ANSWER, id="no database: query"),
         pytest.param("seed", NO_DATABASE, NO_ANSWER, id="no database: seed"),
         pytest.param(
             "db current", {"AGW_PORT": "many"}, "AGW_PORT must be a whole number.", id="a setting"

@@ -126,7 +126,6 @@ def test_an_export_has_no_secret_and_applies_without_changes(run, apply):
             token(resources=["main"]),
             ("change", "token", "reports", "resources", ["main", "shared"], ["main"], "narrower"),
             id="the resources of a token",
-            marks=pytest.mark.slow,
         ),
         pytest.param(
             token(expiresAt=None),
@@ -145,7 +144,6 @@ def test_an_export_has_no_secret_and_applies_without_changes(run, apply):
                 "wider",
             ),
             id="a setting left out takes its default",
-            marks=pytest.mark.slow,
         ),
         pytest.param(
             token(rules=DOCUMENT["tokens"][0]["rules"][:1]),

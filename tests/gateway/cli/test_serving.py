@@ -59,7 +59,7 @@ def test_serve_ends_with_the_exit_code_of_its_signal(environment, ending, status
 @pytest.mark.parametrize(
     ("words", "status", "message"),
     [
-        pytest.param("", 1, "AGW_ADMIN_TOKEN is needed", id="failed", marks=pytest.mark.slow),
+        pytest.param("", 1, "AGW_ADMIN_TOKEN is needed", id="failed"),
         pytest.param("--port 65536", 2, "Invalid value for '--port'", id="wrong usage"),
     ],
 )

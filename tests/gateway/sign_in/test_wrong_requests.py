@@ -1,6 +1,5 @@
 """No wrong request of sign-in gets a token, a code, or a redirect to a foreign address."""
 
-import os
 import re
 from random import Random
 from urllib.parse import urlencode
@@ -9,8 +8,6 @@ import pytest
 import world as worlds
 from sign_in_client import REDIRECT, App
 
-REQUESTS = int(os.environ.get("WRONG_SIGN_INS", "10000"))
-FEW = 300
 REDIRECTS = [
     None,
     "",
@@ -193,13 +190,13 @@ def check_refusal(response, told):
         assert set(response.json()) == {"error", "error_description"}, told
 
 
-@pytest.mark.parametrize("count", [FEW, pytest.param(REQUESTS, marks=pytest.mark.slow)])
-async def test_wrong_requests_get_nothing(world, app, own, count):
+@pytest.mark.tries(300, 10_000)
+async def test_wrong_requests_get_nothing(world, app, own, tries):
     new = {"name": "Other", "redirectUris": [REDIRECT]}
     made = (await world.admin.post("/api/oauth-clients", json=new)).json()
     other = App(app.http, made["clientId"], base=app.base)
-    attempts = Attempts(Random(count), app, other, own)
-    for number in range(count):
+    attempts = Attempts(Random(tries), app, other, own)
+    for number in range(tries):
         if number % ROUND == 0:
             await attempts.prepare()
             tokens = await tokens_of(world)

@@ -69,15 +69,11 @@ async def walked(calendars, **filters):
 @pytest.mark.parametrize(
     "filters",
     [
-        pytest.param({}, id="all", marks=pytest.mark.slow),
-        pytest.param({"newest_first": True}, id="newest first", marks=pytest.mark.slow),
-        pytest.param({"by_day": True}, id="by day", marks=pytest.mark.slow),
-        pytest.param(
-            {"by_day": True, "newest_first": True}, id="newest day first", marks=pytest.mark.slow
-        ),
-        pytest.param(
-            {"text": "7", "text_fields": frozenset({"title"})}, id="a word", marks=pytest.mark.slow
-        ),
+        pytest.param({}, id="all"),
+        pytest.param({"newest_first": True}, id="newest first"),
+        pytest.param({"by_day": True}, id="by day"),
+        pytest.param({"by_day": True, "newest_first": True}, id="newest day first"),
+        pytest.param({"text": "7", "text_fields": frozenset({"title"})}, id="a word"),
         pytest.param({"contact_name": "Guest 1", "newest_first": True}, id="a contact"),
     ],
 )

@@ -699,7 +699,7 @@ async def test_labels_of_several_tenants_are_merged(tenant):
 @pytest.mark.parametrize(
     ("order", "calls"),
     [
-        pytest.param(Order(), 3, id="in upstream's order, a call per page", marks=pytest.mark.slow),
+        pytest.param(Order(), 3, id="in upstream's order, a call per page"),
         pytest.param(BY_NAME, 3, id="sorted here, a call per page and 999 files"),
     ],
 )

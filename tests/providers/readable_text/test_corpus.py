@@ -155,16 +155,16 @@ async def text_of(kind, media_type, content):
     return (await files.text_of_file(kind, media_type, chunks())).content
 
 
-@pytest.mark.parametrize("count", [2, pytest.param(25, marks=pytest.mark.slow)])
+@pytest.mark.tries(2, 25)
 @pytest.mark.parametrize("name", KINDS)
-async def test_the_words_of_a_file_are_in_its_text(name, count):
+async def test_the_words_of_a_file_are_in_its_text(name, tries):
     expected = missing = 0
-    for seed in range(count):
+    for seed in range(tries):
         # The font of the small PDFs has Latin letters alone.
         writer = Writer(seed, alphabets=ALPHABETS[: 1 if name == "pdf" else None])
         words = set(WORD.findall(await text_of(*KINDS[name](writer))))
         expected += len(writer.expected)
         missing += sum(word not in words for word in writer.expected)
     print(f"{name}: {expected - missing} of {expected} words")  # noqa: T201
-    assert expected >= 70 * count
+    assert expected >= 70 * tries
     assert missing <= (1 - LEAST) * expected

@@ -55,6 +55,7 @@ async def test_a_rule_that_is_cut_is_told(start, rule):
     assert [type(doubt) for doubt in busy.doubts] == [TooMuch]
 
 
+@pytest.mark.slow
 async def test_all_events_of_a_calendar_share_a_sum_of_work():
     rule = "RRULE:FREQ=DAILY;COUNT=20000;BYDAY=MO;BYMONTH=2;BYMONTHDAY=30"
     hostile = event_file("UID:u", "DTSTART:19600105T090000", rule)
