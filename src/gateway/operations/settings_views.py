@@ -74,22 +74,30 @@ class RecipientRules(TypedDict, total=False):
 class AccountSettings(TypedDict, total=False):
     """By what an account narrows the token's settings; absent: not at all."""
 
-    allowedEmailOperations: EmailOps
-    visibleEmailFields: EmailFields
-    sendMode: Annotated[str, enum_of(words.SendMode)]
-    calendarAccessLevel: Annotated[str, enum_of(words.CalendarAccessLevel)]
-    visibleCalendarFields: CalendarFields
-    timeframePastDays: Days
-    timeframeFutureDays: Days
-    allowedCalendarIds: Ids
-    allowedTaskOperations: TaskOps
-    taskBoards: Boards
-    visibleTaskFields: TaskFields
-    writableTaskFields: Texts
-    allowedCollabOperations: CollabOps
-    visibleCollabFields: CollabFields
-    collabSearchTotals: Annotated[str, enum_of(words.SearchTotals)]
-    recipientRules: RecipientRules
+    allowedEmailOperations: Annotated[EmailOps, about("The allowed operations on mail.")]
+    visibleEmailFields: Annotated[EmailFields, about("The visible fields of mail.")]
+    sendMode: Annotated[str, enum_of(words.SendMode), about("Whether mail is sent or held.")]
+    calendarAccessLevel: Annotated[
+        str, enum_of(words.CalendarAccessLevel), about("How much of a calendar is visible.")
+    ]
+    visibleCalendarFields: Annotated[CalendarFields, about("The visible fields of events.")]
+    timeframePastDays: Annotated[Days, about("Events are visible this many days back.")]
+    timeframeFutureDays: Annotated[Days, about("Events are visible this many days ahead.")]
+    allowedCalendarIds: Annotated[Ids, about("The ids of the visible calendars.")]
+    allowedTaskOperations: Annotated[TaskOps, about("The allowed operations on tasks.")]
+    taskBoards: Annotated[Boards, about("The boards that the token reaches.")]
+    visibleTaskFields: Annotated[TaskFields, about("The visible fields of tasks.")]
+    writableTaskFields: Annotated[Texts, about("The columns that may be written, by id; or `all`.")]
+    allowedCollabOperations: Annotated[
+        CollabOps, about("The allowed operations on collaboration content.")
+    ]
+    visibleCollabFields: Annotated[
+        CollabFields, about("The visible fields of collaboration content.")
+    ]
+    collabSearchTotals: Annotated[
+        str, enum_of(words.SearchTotals), about("What `total` of a search counts.")
+    ]
+    recipientRules: Annotated[RecipientRules, about("The allowed recipients.")]
 
 
 @with_config(CLOSED)
