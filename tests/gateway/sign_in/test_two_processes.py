@@ -1,10 +1,13 @@
 """A grant that has ended is refused at the next request, by each of two processes on one store."""
 
+import asyncio
 import os
+from contextlib import ExitStack
 
 import httpx
 import pytest
 from agent_client import Agent
+from database_servers import postgres_server
 from gateway_processes import ADMIN, serving, tell
 from sign_in_client import REDIRECT, App
 
@@ -14,12 +17,15 @@ ROUNDS = int(os.environ.get("SIGN_IN_ROUNDS", "40"))
 ENDS = ["the parent", "the grant", "by the client", "by a second use"]
 
 
-@pytest.fixture
-def bases(tmp_path):
+@pytest.fixture(params=["sqlite", "postgresql"])
+def bases(request, tmp_path):
     """The addresses of two processes on one store."""
     settings = {"AGW_RATE_LIMITS": "off", "AGW_PUBLIC_URL": "https://gateway.example"}
-    with serving(tmp_path, **settings) as first, serving(tmp_path, **settings) as second:
-        yield first.base, second.base
+    with ExitStack() as stack:
+        if request.param == "postgresql":
+            settings["AGW_DATABASE_URL"] = stack.enter_context(postgres_server()).url
+        processes = [stack.enter_context(serving(tmp_path, **settings)) for _ in range(2)]
+        yield [process.base for process in processes]
 
 
 async def parent_of(admin):
@@ -92,3 +98,21 @@ async def test_an_ended_grant_is_refused_at_the_next_request(bases):
             assert (await app.refresh(tokens["refresh_token"])).status_code == 400
             await admin.delete(f"/api/access-tokens/{parent_id}")
     tell(rounds=ROUNDS, accepted_before=passed, late=0)
+
+
+async def test_of_concurrent_uses_of_a_code_one_succeeds(bases):
+    first, second = (httpx.AsyncClient(base_url=base) for base in bases)
+    async with first, second, httpx.AsyncClient(base_url=bases[0], headers=ADMIN) as admin:
+        make = await parent_of(admin)
+        new = {"name": "App", "redirectUris": [REDIRECT]}
+        client_id = (await admin.post("/api/oauth-clients", json=new)).json()["clientId"]
+        _, own = await make()
+        for _ in range(5):
+            app = App(first, client_id, base="https://gateway.example")
+            code = (await app.grant(own))["code"]
+            fields = {"client_id": client_id, **app.exchange(code)}
+            calls = [client.post("/oauth/token", data=fields) for client in (first, second) * 4]
+            answers = await asyncio.gather(*calls)
+            issued = [answer.json() for answer in answers if answer.status_code == 200]
+            assert len(issued) == 1
+            assert await statuses((first, second), issued[0]["access_token"]) == [401, 401]
