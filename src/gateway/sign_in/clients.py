@@ -6,7 +6,7 @@ import secrets
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import AfterValidator, Field
-from sqlmodel import col, func, select
+from sqlmodel import col, delete, func, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway.audit.changes import note
@@ -24,7 +24,8 @@ from policy.refusals import InvalidInput, NotFound
 if TYPE_CHECKING:
     from gateway.services import Services
 
-MAX_CLIENTS = 1_000  # of a deployment; docs/spec/sign-in.md#limits
+MAX_CLIENTS = 1_000  # of a deployment, of each kind; docs/spec/sign-in.md#limits
+UNUSED_MS = 24 * 60 * 60_000
 MAX_REDIRECT_URIS = 10  # of a client
 
 
@@ -52,12 +53,19 @@ async def add(
     """
     Register a client; its secret, if any, is in the returned object and is never seen again.
 
+    *by_itself*: those that did so more than a day ago and were granted nothing make room.
+
     Raises:
         InvalidInput: There are too many.
     """
-    count = (await session.exec(select(func.count(col(OAuthClient.id))))).one()
+    of_its_kind = col(OAuthClient.is_registered_by_itself) == by_itself
+    if by_itself:
+        is_old = col(OAuthClient.created_at) < timestamps.now_ms() - UNUSED_MS
+        is_unused = col(OAuthClient.id).not_in(select(OAuthGrant.client_id))
+        await session.exec(delete(OAuthClient).where(of_its_kind, is_old, is_unused))
+    count = (await session.exec(select(func.count(col(OAuthClient.id))).where(of_its_kind))).one()
     if count >= MAX_CLIENTS:
-        raise InvalidInput(f"A deployment has at most {MAX_CLIENTS} clients.")
+        raise InvalidInput(f"A deployment has at most {MAX_CLIENTS} clients of a kind.")
     secret = secrets.token_urlsafe(32) if new.has_secret else None
     row = OAuthClient(
         id=secrets.token_urlsafe(16),

@@ -5,6 +5,7 @@ A grant ends like any token: revoked itself or with an ancestor, at its end, or 
 Until its code is redeemed it ends with the code. See docs/spec/sign-in.md#grants.
 """
 
+import asyncio
 import base64
 import hashlib
 import hmac
@@ -107,7 +108,7 @@ async def approve(
             session,
             parent,
             name=f"{request.client_name} ({request.client_host or 'registered'})"[:100],
-            settings=presets.settings_within(wanted, whole),
+            settings=await asyncio.to_thread(presets.settings_within, wanted, whole),
             expires_at=min([now + CODE_MS, *ends]),
             audience=request.path or None,
         )

@@ -1,11 +1,12 @@
 """The endpoints of sign-in: metadata, the page, tokens, revocation, registration."""
 
+import asyncio
 import base64
 import binascii
 from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote_plus
+from urllib.parse import unquote_plus, urlsplit
 
 import orjson
 from fastapi import APIRouter, Depends, FastAPI, Request, Response
@@ -154,7 +155,16 @@ async def _prove(
         return page.ask_for_proof(asked, services.keyring, error=error, status=403)
     proved = replace(asked, token_id=caller.token_id, key_id=caller.key_id, link=link)
     request_state(request.scope).token_id = caller.token_id
-    return page.ask_for_consent(proved, services.keyring, caller)
+    return await _consent(proved, services, caller)
+
+
+async def _consent(
+    asked: AuthorizationRequest, services: "Services", caller: Caller, *, error: str = ""
+) -> HTMLResponse:
+    # Off the event loop: the settings of a token may have a thousand international domains.
+    return await asyncio.to_thread(
+        page.ask_for_consent, asked, services.keyring, caller, error=error
+    )
 
 
 async def _caller_of(services: "Services", text: str) -> tuple[Caller, bytes | None]:
@@ -185,7 +195,7 @@ async def _grant(
         preset, days = sent.get("preset", ""), sent.get("days", "")
         if not chosen:
             error = "Choose at least one account."
-            return page.ask_for_consent(asked, services.keyring, caller, error=error)
+            return await _consent(asked, services, caller, error=error)
         if preset not in metadata.scopes_of(asked.path) or days not in page.LIFETIMES:
             raise SignInFailed("invalid_request", "The form must name a preset and a lifetime.")
         with grants.acting(f"token {asked.token_id}", request_state(request.scope).request_id):
@@ -210,8 +220,8 @@ def _require_own_page(request: Request, services: "Services") -> None:
     """
     origin = request.headers.get("origin")
     site = request.headers.get("sec-fetch-site", "same-origin")
-    own = services.settings.base_url
-    if site != "same-origin" or not (origin is None or f"{own}/".startswith(f"{origin}/")):
+    own = urlsplit(services.settings.base_url)
+    if site != "same-origin" or origin not in (None, f"{own.scheme}://{own.netloc}"):
         raise SignInFailed("invalid_request", "This form was sent by another site.", status=403)
 
 

@@ -8,7 +8,7 @@ import world as worlds
 from command_line import CommandLine
 from sign_in_client import REDIRECT, App
 
-from gateway.sign_in import client_documents, redirect_uris
+from gateway.sign_in import client_documents, clients, redirect_uris
 from gateway.sign_in.failures import SignInFailed
 from providers.http.origins import Origins
 
@@ -180,6 +180,20 @@ async def test_an_app_registers_itself_where_the_setting_allows_it(open_world):
             assert refused.status_code == 400
             assert refused.json()["error"] == "invalid_redirect_uri"
         assert (await App(http, ID, base=base).ask()).status_code == 401
+
+
+async def test_those_that_register_themselves_take_no_room_of_the_operator(open_world, monkeypatch):
+    monkeypatch.setattr(clients, "MAX_CLIENTS", 2)
+    async with open_world.client() as http:
+        asked = {"redirect_uris": [REDIRECT]}
+        statuses = [(await http.post("/oauth/register", json=asked)).status_code for _ in range(3)]
+        assert statuses == [201, 201, 400]
+        new = {"name": "App", "redirectUris": [REDIRECT]}
+        assert (await open_world.admin.post("/api/oauth-clients", json=new)).status_code == 201
+        monkeypatch.setattr(clients, "UNUSED_MS", -1_000)
+        assert (await http.post("/oauth/register", json=asked)).status_code == 201
+        listed = (await open_world.admin.get("/api/oauth-clients")).json()["clients"]
+        assert sorted(each["isRegisteredByItself"] for each in listed) == [False, True]
 
 
 def test_the_command_line_registers_lists_and_removes(tmp_path):

@@ -4,6 +4,8 @@ import pytest
 from agent_client import Agent, legacy
 from sign_in_client import REDIRECT, App
 
+from gateway.sign_in import grants, requests
+
 PAGES = ["/connect", "/oauth/token", "/oauth/revoke", "/oauth/register"]
 SCOPES = [
     *("reader", "drafts", "sender", "calendar-busy", "tasks", "files-reader", "full"),
@@ -263,3 +265,56 @@ async def test_names_of_strangers_are_text(world, http, base, own):
     assert "&lt;b&gt;x&lt;/b&gt;" in page.text
     assert "<b>" not in page.text
     assert '<p class="host">app.example</p>' in page.text
+
+
+async def test_codes_links_and_forms_end_by_themselves(world, app, own, monkeypatch):
+    page = await app.prove(own)
+    monkeypatch.setattr(grants, "CODE_MS", 0)
+    refused = await app.redeem((await app.grant(own))["code"])
+    assert refused.json() == {"error": "invalid_grant", "error_description": "The code is too old."}
+    monkeypatch.setattr(grants, "LINK_MS", 0)
+    made = await world.admin.post("/api/access-tokens/1/sign-in-links")
+    assert (await app.prove(made.json()["url"])).status_code == 403
+    later = requests.now_ms() + requests.FORM_MS
+    monkeypatch.setattr(requests, "now_ms", lambda: later)
+    late = await app.post(page, answer="grant")
+    assert late.status_code == 400
+    assert "This form is too old." in late.text
+
+
+async def test_a_narrowed_parent_narrows_the_grant_at_the_next_request(world, app, own):
+    tokens = await app.sign_in(own)
+    async with world.client(own) as holder:
+        token_id = (await holder.get("/api/access/token")).json()["id"]
+    async with world.client(tokens["access_token"]) as client:
+        assert "find_mail" in await Agent(client).tools()
+        narrower = {"settings": {"allowedEmailOperations": []}}
+        await world.admin.patch(f"/api/access-tokens/{token_id}", json=narrower)
+        assert await Agent(client).tools() == {}
+
+
+async def test_a_grant_ends_with_the_token_of_the_person(world, app):
+    own = await world.token({"allowChildren": True}, expiresAt="2098-01-01T00:00:00Z")
+    await app.sign_in(own, days="0")
+    async with world.client(own) as holder:
+        (child,) = (await holder.get("/api/access/token/children")).json()["children"]
+    assert child["expiresAt"] == "2098-01-01T00:00:00Z"
+
+
+async def test_what_was_granted_to_an_app_proves_nothing(app, own, base):
+    agent = await app.sign_in(own)
+    whole = await app.sign_in(own, resource=base)
+
+    assert "This token was granted to an app." in (await app.prove(agent["access_token"])).text
+    refused = await app.prove(whole["access_token"])
+    assert refused.status_code == 403
+    assert "its setting allowChildren is off" in refused.text
+
+
+async def test_a_scope_that_was_not_granted_is_refused_at_a_refresh(app, own, agent_of):
+    tokens = await app.sign_in(own)
+    refused = await app.refresh(tokens["refresh_token"], scope="full")
+
+    assert refused.json()["error"] == "invalid_scope"
+    assert await agent_of(tokens["access_token"]) == 200
+    assert (await app.refresh(tokens["refresh_token"], scope="full reader")).status_code == 200
