@@ -86,6 +86,20 @@ _READ = read(
     constants={"bodyAs": "text", "quoted": False},
     text="body",
 )
+_DRAFT = read(
+    "draft",
+    "id:draftId",
+    f"id version email {{ {_MESSAGE} text }}",
+    about="id: one, whole.",
+    when="id",
+)
+_DRAFTS = read(
+    "drafts",
+    "limit cursor:pageToken",
+    f"id version email {{ subject to {_PERSON} bodyPreview receivedAt }}",
+    items="drafts",
+    page="nextPageToken authWarnings",
+)
 _BUSY = read(
     "freeBusy",
     "from to calendars",
@@ -211,6 +225,19 @@ _MARK = write(
     "success",
     about="Or mark read, change labels.",
 )
+_NAMED = "id:draftId version:ifMatch"
+_TEXTS = "to:input.to cc:input.cc bcc:input.bcc subject:input.subject body:input.body"
+_DRAFT_CALLS = {
+    "new": write("createDraft", _TEXTS, "success emailId", constants={"input.bodyType": "text"}),
+    "change": write(
+        "updateDraft",
+        f"{_NAMED} {_TEXTS}",
+        "success draftId version",
+        constants={"input.bodyType": "text"},
+    ),
+    "delete": write("deleteDraft", _NAMED, "success"),
+}
+_SEND_DRAFT = write("sendDraft", _NAMED, "success emailId threadId")
 _TASK_CALLS = {
     "create": write(
         "createTaskItem",
@@ -248,6 +275,7 @@ _FILING = {**_SAFE, "idempotentHint": True, "openWorldHint": False}
 TOOLS: tuple[Tool, ...] = (
     Tool("find_mail", "Newest first.", {"": _FIND_MAIL}, _READS),
     Tool("read_mail", "", {"thread": _THREAD, "message": _READ}, _READS),
+    Tool("read_drafts", "Drafts, newest first.", {"draft": _DRAFT, "drafts": _DRAFTS}, _READS),
     Tool("find_events", "", {"busy": _BUSY, "events": _EVENTS}, _READS),
     Tool(
         "find_tasks",
@@ -283,10 +311,17 @@ TOOLS: tuple[Tool, ...] = (
     Tool(
         "send_mail",
         "Send mail.",
-        _mail_calls(),
+        {**_mail_calls(), "draft": _SEND_DRAFT},
         actions=True,
         drafts=False,
         other="draft_mail",
+        addresses=True,
+    ),
+    Tool(
+        "write_draft",
+        "Make, change or delete a draft; what is not named stays.",
+        _DRAFT_CALLS,
+        actions=True,
         addresses=True,
     ),
     Tool("file_mail", "File mail.", {"trash": _TRASH, "change": _MARK}, _FILING),

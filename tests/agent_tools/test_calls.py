@@ -4,6 +4,7 @@ import json
 
 import pytest
 from agent_client import Agent, data_of, text_of
+from drafts import draft_id, leave
 
 MESSAGES = "/api/access/email/messages"
 NEW = {"action": "new", "to": ["anna@work.example"], "subject": "Hi", "body": "Hello."}
@@ -164,7 +165,7 @@ async def test_wrong_arguments_are_all_named(world, agent):
     )
     assert "fields has 'subjekt', which is not known, did you mean 'subject'?" in text_of(field)
     assert text_of(action).splitlines()[1] == (
-        "action must be one of new, reply, reply_all, forward."
+        "action must be one of new, reply, reply_all, forward, draft."
     )
     assert world.calls() == []
 
@@ -223,3 +224,33 @@ async def test_a_masked_field_is_not_shown(world, agent):
         "hasAttachments",
     }
     assert text_of(filtered).startswith("FIELD_NOT_VISIBLE\n")
+
+
+async def test_drafts_are_read_changed_and_sent(world):
+    stored = leave(world, "PROVIDER_A")
+    flags = ["view_drafts", "write_drafts", "send_email"]
+    async with world.client(await world.token({"allowedEmailOperations": flags})) as client:
+        agent = Agent(client)
+        page, line = await agent.read("read_drafts")
+        (draft,) = page["drafts"]
+        whole, _ = await agent.read("read_drafts", id=draft["id"])
+        named = {"id": draft["id"], "version": draft["version"]}
+        change = {"action": "change", **named}
+        changed = json.loads(text_of(await agent.call("write_draft", **change, body="1 < 2")))
+        late = text_of(await agent.call("write_draft", **change, body="late"))
+        named["version"] = changed["version"]
+        sent = text_of(await agent.call("send_mail", action="draft", **named))
+
+    assert draft["id"] == draft_id("PROVIDER_A", stored)
+    assert line.startswith("shown 1")
+    assert whole["email"]["text"].strip() == "We offer."
+    assert late.startswith("PRECONDITION_FAILED")
+    assert json.loads(sent)["success"] is True
+    (mail,) = world.sent("provider-a")
+    assert b"MSA8IDI=" in mail.raw  # "1 < 2" as it was written
+
+
+async def test_a_token_that_may_only_send_has_no_tools_of_drafts(world):
+    token = await world.token({"allowedEmailOperations": ["send_email"]})
+    async with world.client(token) as client:
+        assert list(await Agent(client).tools()) == ["send_mail"]

@@ -141,8 +141,6 @@ async def _change(written: inputs.UpdateDraftInput, context: Context) -> DraftCh
     people = sending.checked_recipients(named or [("to", [])], problems, is_draft=True)
     if written.subject is not None and unsafe(written.subject):
         problems.add("subject", "Line breaks and control characters are not allowed.")
-    if written.body is None and written.body_type is not None:
-        problems.add("bodyType", "It is the format of body, which is missing.")
     sending.check_body(written.body or "", problems)
     removed = written.remove_attachments or []
     if len(removed) > MAX_REMOVED:

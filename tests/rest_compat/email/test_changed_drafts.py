@@ -142,7 +142,7 @@ async def test_a_deleted_draft_is_in_the_trash(world, provider):
     ("change", "field"),
     [
         ({}, "$"),
-        ({"bodyType": "text"}, "bodyType"),
+        ({"bodyType": "text"}, "$"),
         ({"subject": "a\nb"}, "subject"),
         ({"to": [{"email": "a b@x.example"}]}, "to[0].email"),
         ({"removeAttachments": ["a"] * 51}, "removeAttachments"),
