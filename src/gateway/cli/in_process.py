@@ -1,25 +1,19 @@
 """Runs a gateway in this process, for commands that call it themselves."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import SecretStr
 from starlette.types import ASGIApp, Message
 
 from gateway.app import Gateway, assemble
-from gateway.audit.changes import act_at_the_command_line
-from gateway.explain import saved_documents
 from gateway.explain.request import ExplainRequest
 from gateway.operations import tokens
-from gateway.operations.documents import collection as documents
 from gateway.operations.validation import validated
 from gateway.secrets.keyring import new_secret
 from gateway.server import sandbox_of
 from gateway.settings import Settings
-
-if TYPE_CHECKING:
-    from gateway.operations import views
 
 
 @asynccontextmanager
@@ -50,30 +44,6 @@ async def explain(token_id: int, request: Mapping[str, Any]) -> dict[str, Any]:
         async with gateway.services.database.reading() as session:
             chain = await tokens.with_ancestors(session, token_id)
         return (await gateway.services.explainer.explain(chain, question)).as_json()
-
-
-async def save_document(name: str, members: Mapping[str, Any]) -> "views.SavedDocument":
-    """
-    Save a document as the management API does; the user of the system is the actor.
-
-    Raises:
-        Refusal: It cannot be saved, or a token that it names cannot use it.
-    """
-    new = validated(documents.NewDocument, dict(members))
-    async with running_gateway() as gateway:
-        act_at_the_command_line()
-        return await saved_documents.save(gateway.services, name, new)
-
-
-async def check_document(name: str, token_ids: Sequence[int]) -> list[dict[str, Any]]:
-    """
-    Check a stored document: `token`, None for the schema itself, and `problem` or None.
-
-    Raises:
-        Refusal: There is no such document or token.
-    """
-    async with running_gateway() as gateway:
-        return await saved_documents.check(gateway.services, name, token_ids)
 
 
 async def post(path: str, headers: Mapping[str, str], body: bytes) -> bytes:

@@ -40,8 +40,11 @@ def run(program, folder, **variables):
 
 @pytest.mark.slow  # a process
 def test_a_command_names_the_missing_extra_in_one_sentence(tmp_path):
-    program = WITHOUT_EXTRA.format(module="opentelemetry", words=["document", "test", "x"])
-    done = run(program, tmp_path, AGW_TRACES_ENDPOINT="http://127.0.0.1:4318")
+    program = WITHOUT_EXTRA.format(
+        module="opentelemetry", words=["query", "{ accessToken { id } }"]
+    )
+    traces = {"AGW_TRACES_ENDPOINT": "http://127.0.0.1:4318"}
+    done = run(program, tmp_path, AGW_TOKEN="agw_x", **traces)
 
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.splitlines() == [SENTENCE]

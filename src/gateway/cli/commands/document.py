@@ -1,7 +1,7 @@
 """`document`: GraphQL documents saved as REST endpoints."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -9,6 +9,8 @@ from gateway.cli.console import failures_as_sentences, info, output, report, rep
 from gateway.cli.options import AsJson, argument
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from gateway.operations import views
 
 app = typer.Typer(help="GraphQL documents saved as REST endpoints.", no_args_is_help=True)
@@ -40,7 +42,6 @@ def add(  # noqa: PLR0913, PLR0917 - each is an option of the command
     as_json: AsJson = False,
 ) -> None:
     """Save a document, or replace the one of this name; tokens that are named must be able to."""
-    from gateway.cli import in_process
     from gateway.cli.option_values import document
 
     with failures_as_sentences():
@@ -52,7 +53,7 @@ def add(  # noqa: PLR0913, PLR0917 - each is an option of the command
             "description": description,
             "tokens": token or [],
         }
-    saved = run_async(lambda: in_process.save_document(name, members))
+    saved = run_async(lambda: _save(name, members))
     sentence = f"{saved.method} {saved.path} runs {name}; documentId {saved.document_id}"
     report(saved, sentence, as_json=as_json)
 
@@ -96,9 +97,7 @@ def remove(name: Name, as_json: AsJson = False) -> None:
 @app.command("test")
 def try_(name: Name, token: Tokens = None, as_json: AsJson = False) -> None:
     """Check a document against this version, and tokens against it; exit code 1 if one fails."""
-    from gateway.cli import in_process
-
-    results = run_async(lambda: in_process.check_document(name, token or []))
+    results = run_async(lambda: _check(name, token or []))
 
     def write_text() -> None:
         for result in results:
@@ -108,6 +107,25 @@ def try_(name: Name, token: Tokens = None, as_json: AsJson = False) -> None:
     report(results, write_text, as_json=as_json)
     if any(result["problem"] for result in results):
         raise typer.Exit(1)
+
+
+async def _save(name: str, members: "Mapping[str, Any]") -> "views.SavedDocument":
+    from gateway.cli.stores import open_services
+    from gateway.explain import saved_documents
+    from gateway.operations.documents import collection as documents
+    from gateway.operations.validation import validated
+
+    new = validated(documents.NewDocument, members)
+    async with open_services() as services:
+        return await saved_documents.save(services, name, new)
+
+
+async def _check(name: str, token_ids: "Sequence[int]") -> "list[dict[str, Any]]":
+    from gateway.cli.stores import open_services
+    from gateway.explain import saved_documents
+
+    async with open_services() as services:
+        return await saved_documents.check(services, name, token_ids)
 
 
 def _read(name: str) -> "views.SavedDocument":
