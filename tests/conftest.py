@@ -187,10 +187,12 @@ def _no_threads_of_sqlite(request):
 @pytest.fixture
 def tries(request):
     """How often a test of random cases tries: the mark says it for each suite, `TIMES` for more."""
+    import run_sizes
+
     few, many = request.node.get_closest_marker("tries").args
     if "not slow" in request.config.option.markexpr:
         return few
-    return round(many * float(os.environ.get("TIMES", "1")))
+    return run_sizes.times(many)
 
 
 @pytest.fixture(scope="session")

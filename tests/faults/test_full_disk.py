@@ -1,11 +1,10 @@
 """
 A full disk under the database and the temporary files: refused, nothing half done, then as before.
 
-`DISK_ROUNDS` is how often the disk fills up (1 unless it says otherwise).
+The disk fills up once, with `TIMES` more often.
 """
 
 import contextlib
-import os
 import subprocess
 import sys
 import time
@@ -13,13 +12,14 @@ from pathlib import Path
 
 import httpx
 import pytest
+from run_sizes import times
 
 sys.path.insert(0, str(Path(__file__).parent))
 import content_processes
 
 pytestmark = pytest.mark.slow
 
-ROUNDS = int(os.environ.get("DISK_ROUNDS", "1"))
+ROUNDS = times(1)
 PIECE = b"x" * 1024 * 1024
 UPLOAD = 6  # pieces: too many for one call, so that they are counted in a temporary file
 MOST_WRITES = 50  # until the pages that the database has already are full

@@ -7,13 +7,12 @@ that begins is answered by what was allowed before. Meanwhile the connections to
 and held, and the server is frozen and restarted; on SQLite the file is locked; and in both the
 processes stand still in turn.
 
-`CHANGE_ROUNDS=500 ./run slow -s tests/faults/test_late_changes.py` is the long run.
+`TIMES=100 ./run slow -s tests/faults/test_late_changes.py` is the long run.
 """
 
 import asyncio
 import contextlib
 import json
-import os
 import random
 import signal
 import sqlite3
@@ -27,10 +26,11 @@ from database_servers import postgres_server, redis_server
 from gateway_processes import ADMIN, MESSAGES, prepare, serving, tell, token_of, upstreams
 from network_faults import Link
 from raw_http import Line, request
+from run_sizes import times
 
 pytestmark = pytest.mark.slow
 
-ROUNDS = int(os.environ.get("CHANGE_ROUNDS", "5"))
+ROUNDS = times(5)
 CALLERS = 2  # per process
 AFTER = 2  # responses of each caller by the new state
 FAULT_SECONDS = (0.2, 1.5)

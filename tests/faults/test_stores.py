@@ -20,10 +20,11 @@ from background_traffic import crowded, longest, traffic
 from database_servers import postgres_server, redis_server
 from gateway_processes import ADMIN, MESSAGES, prepare, serving, tell, token_of, upstreams
 from raw_http import request
+from run_sizes import times
 
 pytestmark = pytest.mark.slow
 
-ROUNDS = int(os.environ.get("STORE_ROUNDS", "1"))
+ROUNDS = times(1)
 GONE = float(os.environ.get("STORE_SECONDS", "4"))  # that a store is away for
 LIMIT, WINDOW = 20, 5
 TOKEN = "/api/access/token"

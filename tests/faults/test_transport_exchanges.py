@@ -1,10 +1,10 @@
 """The HTTP transport against a server that speaks in odd but valid, or invalid, ways."""
 
 import asyncio
-import os
 
 import httpx
 import pytest
+from run_sizes import times
 
 from providers.http.transport import PooledTransport
 
@@ -497,9 +497,7 @@ async def test_silence_is_a_read_timeout(client, stub, transport):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "storms", [pytest.param(int(os.environ.get("CANCEL_STORMS", "30")), id="storms")]
-)
+@pytest.mark.parametrize("storms", [pytest.param(times(30), id="storms")])
 async def test_cancelled_calls_leak_no_connections(stub, storms):
     """The stock pool stays full for good after this (encode/httpcore#1093)."""
 

@@ -3,10 +3,8 @@ Generated GraphQL documents against a running gateway: refused or answered, neve
 
 Schemathesis counts every error in a GraphQL answer as the server's, so its generator is used here
 with a check of our own: the status is 200 or 400, every error has a code that the specification
-lists, and none is `INTERNAL_ERROR`. `FUZZ_DOCUMENTS` sets how many of each kind are sent.
+lists, and none is `INTERNAL_ERROR`. `TIMES` sends more of each kind.
 """
-
-import os
 
 import demo_process
 import httpx
@@ -15,11 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis_graphql import mutations, nodes, queries
 from paths import REPOSITORY
+from run_sizes import times
 from spec_pages import first_table, section, words
 
 pytestmark = pytest.mark.slow
 
-DOCUMENTS = int(os.environ.get("FUZZ_DOCUMENTS", "400"))
+DOCUMENTS = times(400)
 SDL = (REPOSITORY / "schema.graphql").read_text()
 TIMES = ["2026-11-20", "2026-11-20T12:00:00Z", "2026-11-20T12:00:00+01:00", "0001-01-01", "soon"]
 SCALARS = {

@@ -1,7 +1,6 @@
 """Two gateways over PostgreSQL find a token expired at once: one refresh, stored before its use."""
 
 import asyncio
-import os
 from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from gateway_processes import (
     upstreams,
 )
 from raw_http import lines, request
+from run_sizes import times
 
 from gateway.auth.token_lookup import open_row_reader
 from gateway.connections.credentials import CredentialRepository
@@ -32,7 +32,7 @@ from sandbox.oauth.clients import ClientRegistry
 
 pytestmark = pytest.mark.slow
 
-ROUNDS = int(os.environ.get("REFRESH_ROUNDS", "5"))
+ROUNDS = times(5)
 CALLERS = 60  # per gateway
 ENDED = "2026-01-01T00:00:00Z"
 

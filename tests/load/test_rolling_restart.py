@@ -1,7 +1,7 @@
 """
 Rolling restarts of two gateways behind the nginx of `deploy/nginx.conf` lose no request.
 
-`ROLLS` is how often both are restarted (1 unless it says otherwise), `RATE` how many requests
+`TIMES` is how often both are restarted, `RATE` how many requests
 begin in a second.
 """
 
@@ -18,9 +18,10 @@ import nginx
 import pytest
 from gateway_processes import ADMIN, MESSAGES, prepare, serving, tell, upstreams
 from programs import program
+from run_sizes import times
 
 pytestmark = pytest.mark.slow
-ROLLS = int(os.environ.get("ROLLS", "1"))
+ROLLS = times(1)
 RATE = int(os.environ.get("RATE", "100"))
 DRAIN = "1"
 READ = {"query": "{ emails(limit: 1) { emails { id } } }"}

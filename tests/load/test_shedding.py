@@ -12,13 +12,14 @@ import pytest
 from gateway_processes import MESSAGES, Process, prepare, serving, tell, upstreams
 from paths import TESTS
 from raw_http import request
+from run_sizes import times
 from time_bounds import time_bound
 
 pytestmark = pytest.mark.slow
 
 CALLERS = 400
 SECONDS = float(os.environ.get("LOAD_SECONDS", "5"))
-REQUESTS = int(os.environ.get("LOAD_REQUESTS", "2000"))
+REQUESTS = times(2000)
 PART = 2000  # of these requests, sent by one test
 TRIES = 4  # a machine that is busy with something else is no reason
 MOST_SECONDS = time_bound(1)  # until all but one of 100 admitted requests are answered

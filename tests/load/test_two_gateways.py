@@ -8,7 +8,6 @@ the machine itself is a load balancer, so that every round may come from an addr
 import asyncio
 import itertools
 import json
-import os
 import re
 import time
 from collections import Counter
@@ -19,12 +18,13 @@ from database_servers import postgres_server, redis_server
 from gateway_processes import ADMIN, MESSAGES, SECRET, prepare, serving, tell, token_of, upstreams
 from paths import REPOSITORY
 from raw_http import lines, request
+from run_sizes import times
 
 pytestmark = pytest.mark.slow
 
 PAGE = REPOSITORY / "docs/guides/scaling.md"
-LIMIT_ROUNDS = int(os.environ.get("LIMIT_ROUNDS", "2"))
-REVOCATION_ROUNDS = int(os.environ.get("REVOCATION_ROUNDS", "30"))
+LIMIT_ROUNDS = times(2)
+REVOCATION_ROUNDS = times(30)
 CALLS = 800
 HAMMERS = 2  # callers per gateway that use a token while it is revoked
 _hosts = itertools.count(1)

@@ -1,7 +1,7 @@
 """
 Compares the rule engine with the SQL oracle over generated worlds.
 
-    RULE_DECISIONS=2000000 RULE_EXAMPLES=4000 pytest tests/policy/test_rules_oracle.py
+    TIMES=100 EXAMPLES=4000 pytest tests/policy/test_rules_oracle.py
 
 checks that many seeded decisions, and that many Hypothesis worlds of about fifty decisions each.
 """
@@ -17,6 +17,7 @@ import pytest
 import rule_oracle
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from run_sizes import times
 
 from policy.rules import Reason, RuleSet
 from policy.vocabulary import RuleAction
@@ -24,8 +25,8 @@ from policy.vocabulary import RuleAction
 if TYPE_CHECKING:
     from policy.rule_facts import Rule
 
-DECISIONS = int(os.environ.get("RULE_DECISIONS", "20000"))
-EXAMPLES = int(os.environ.get("RULE_EXAMPLES", settings.default.max_examples))
+DECISIONS = times(20_000)
+EXAMPLES = settings.default.max_examples
 SEED = int(os.environ.get("RULE_SEED", "20261120"))
 
 chances = st.randoms(use_true_random=False)

@@ -3,11 +3,10 @@ What is told of the API is the same in worlds that differ, and to tokens that di
 
 Generated requests for shapes, translations and saved documents are made by pairs of tokens that
 agree in all that a shape depends on, before and after a change that they may not see.
-`DESCRIPTION_REQUESTS=5000` makes 5,000 for each kind of change, four times each:
-`DESCRIPTION_REQUESTS=5000 pytest -n 0 -s -m slow -o faulthandler_timeout=7200 PATH`.
+`TIMES=40` makes 4,800 for each kind of change, four times each:
+`TIMES=40 pytest -n 0 -s -m slow -o faulthandler_timeout=7200 PATH`.
 """
 
-import os
 from dataclasses import dataclass
 from random import Random
 from urllib.parse import quote
@@ -20,13 +19,14 @@ import pytest
 import whole_world
 import world as worlds
 from hidden_differences import MASKS, shown_without, token
+from run_sizes import times
 
 from graph import schema
 from rest_compat.table import ENDPOINTS
 
 pytestmark = pytest.mark.slow
 
-REQUESTS = int(os.environ.get("DESCRIPTION_REQUESTS", "120"))
+REQUESTS = times(120)
 PER_PAIR = 60  # requests of a pair of tokens
 SAVED = 40  # documents, some of which are too costly
 TYPES = sorted(name for name in schema.build().type_map if not name.startswith("__"))

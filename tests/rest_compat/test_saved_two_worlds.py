@@ -1,12 +1,11 @@
 """
 Worlds that differ only in what a token may not see give the same answers to saved documents.
 
-`SAVED_DOCUMENTS` documents, one list of objects with edges each, are generated over all surfaces,
-saved, and compared for each of three kinds of difference; `SAVED_DOCUMENTS=700` compares 2,100.
+60 documents, one list of objects with edges each, are generated over all surfaces,
+saved, and compared for each of three kinds of difference; `TIMES=12` compares 2,160.
 """
 
 import json
-import os
 from random import Random
 
 import edge_world
@@ -14,9 +13,10 @@ import generated_edges
 import pytest
 import whole_world
 from hidden_differences import BLOCKS, MASKS, SHARES, change_folder, shown_without, token
+from run_sizes import times
 
 FEW = 12  # in the fast suite
-DOCUMENTS = int(os.environ.get("SAVED_DOCUMENTS", "60"))
+DOCUMENTS = times(60)
 NAME, PATH = "/api/documents/generated", "/api/saved/generated"
 CASES = {
     **{name: (change, shown_without(hidden), ()) for name, (change, hidden) in MASKS.items()},

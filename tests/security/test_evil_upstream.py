@@ -2,22 +2,22 @@
 An upstream that answers anything: JSON of wrong shapes in every position, redirects, wrong types.
 
 Answers of the sandbox are recorded and changed in one place. The gateway answers what it can, or
-the documented 502; never 500, and never a status that the row does not document. `EVIL_EXAMPLES`
-sets the changes per row.
+the documented 502; never 500, and never a status that the row does not document. `TIMES`
+multiplies the changes per row.
 """
 
-import os
 import random
 from dataclasses import replace
 
 import orjson
 import pytest
+from run_sizes import times
 
 from rest_compat.openapi.components import error_statuses
 from rest_compat.table import ENDPOINTS
 from sandbox.control import Upstream
 
-EXAMPLES = int(os.environ.get("EVIL_EXAMPLES", "12"))
+EXAMPLES = times(12)
 READS = [row for row in ENDPOINTS if row.method == "GET" and row.surface is not None]
 # A file whose length is not the announced one ends the connection; there is no response to judge.
 DOCUMENT_READS = [row for row in READS if not row.streams]

@@ -3,12 +3,11 @@ The dearest request of each route costs at most 100 ms of CPU on an idle machine
 
 A search looks for it, by generated queries, headers and bodies (`generated_requests`). The time is
 that of the process without the sandbox, which is in it; of a dear request the fewest of several
-tries counts, because a shared machine slows some of them. `COST_EXAMPLES` sets the examples of
+tries counts, because a shared machine slows some of them. `TIMES` multiplies the examples of
 each route.
 """
 
 import itertools
-import os
 from collections import Counter
 from urllib.parse import quote
 
@@ -17,6 +16,7 @@ import orjson
 import pytest
 from gateway_processes import tell
 from hypothesis import HealthCheck, Phase, given, settings, target
+from run_sizes import times
 from time_bounds import time_bound
 
 from rest_compat.table import ENDPOINTS
@@ -24,7 +24,7 @@ from rest_compat.table import ENDPOINTS
 # Hypothesis warns of the size of an example, and a warning is an error.
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:Generating overly large repr")]
 
-EXAMPLES = int(os.environ.get("COST_EXAMPLES", "30"))
+EXAMPLES = times(30)
 MOST_SECONDS = time_bound(0.1)  # docs/spec/limits.md#cpu-of-a-request
 TRIES = 20  # of a dear request, at most
 LONGEST_REFUSAL = 16 * 1024

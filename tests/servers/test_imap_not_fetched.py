@@ -3,10 +3,9 @@
 
 For each mask word a token that may not see it lists, gets, searches, reads threads and replies;
 then the record of its sessions has no octet of what the word hides, as it is or encoded.
-`MASKED_READS` is the number of the calls over all words (250 unless it says otherwise).
+There are 250 calls over all words, with `TIMES` more.
 """
 
-import os
 import quopri
 from base64 import b64encode
 from email.message import EmailMessage
@@ -16,12 +15,13 @@ import pytest
 import world as worlds
 from dovecot import dovecot_server
 from postfix import postfix_server
+from run_sizes import times
 
 from policy.vocabulary import EmailField
 
 MESSAGES = "/api/access/email/messages"
 LOGIN = {"username": "ada@example.test", "password": "ada-secret"}
-CALLS = int(os.environ.get("MASKED_READS", "250"))
+CALLS = times(250)
 MAILS = 6
 
 pytestmark = pytest.mark.slow

@@ -1,17 +1,17 @@
 """
 Processes that write the decision log are killed while they do: what was stored stays whole.
 
-DECISION_KILLS says how often two of them are; 3 rounds by default.
+Two of them are in three rounds, and `TIMES` more.
 """
 
 import asyncio
-import os
 import subprocess
 import sys
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from run_sizes import times
 
 from gateway.audit import reading
 from gateway.audit.seals import faults
@@ -19,7 +19,7 @@ from gateway.secrets.keyring import Keyring
 
 pytestmark = pytest.mark.slow
 
-ROUNDS = int(os.environ.get("DECISION_KILLS", "3"))
+ROUNDS = times(3)
 WRITER = Path(__file__).with_name("deciding_process.py")
 KEY = "a secret key of the tests"
 

@@ -1,11 +1,11 @@
 """A child token allows what its ancestors allow at that moment, in every process."""
 
-import os
 from random import Random
 
 import pytest
 import pytest_asyncio
 from database_servers import postgres_server
+from run_sizes import times
 from sqlalchemy import delete
 from sqlmodel import col
 
@@ -31,7 +31,7 @@ from policy.rule_facts import Facts
 from policy.vocabulary import EmailField, EmailOp, RuleType, Surface
 
 NOW = 1_795_000_000_000
-REVOCATIONS = int(os.environ.get("REVOCATION_ROUNDS", "50"))
+REVOCATIONS = times(50)
 WIDE = {
     "emailAccessEnabled": True,
     "allowedEmailOperations": ["all"],

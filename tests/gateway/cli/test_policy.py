@@ -2,12 +2,12 @@
 
 import asyncio
 import json
-import os
 from random import Random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from run_sizes import times
 from sqlmodel import select
 
 from gateway.auth import token_format
@@ -467,9 +467,9 @@ def invented(random):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_apply_makes_any_store_match_the_document(run, apply):
-    """POLICY_DOCUMENTS=500 applies as many, one after the other, to the same store."""
+    """They are applied one after the other to the same store."""
     random = Random(2026)
-    for _ in range(int(os.environ.get("POLICY_DOCUMENTS", "12"))):
+    for _ in range(times(12)):
         wanted = json.loads(json.dumps(invented(random), default=list))
         before = read_json(apply(wanted, "--prune", command="diff"))["changes"]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import uvicorn
+from run_sizes import times
 
 from gateway.connections import rows as connection_rows
 from gateway.secrets.keyring import Keyring
@@ -18,7 +19,7 @@ from sandbox.oauth.clients import ClientRegistry
 
 WORKER = Path(__file__).with_name("refreshing_process.py")
 pytestmark = pytest.mark.slow  # two processes
-ROUNDS = int(os.environ.get("REFRESH_ROUNDS", "5"))
+ROUNDS = times(5)
 
 
 @pytest.fixture

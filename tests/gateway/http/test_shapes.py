@@ -1,9 +1,9 @@
 """
 Callers are shown what their token can use, by introspection, as SDL and as OpenAPI.
 
-`SHAPE_TOKENS` generated tokens run `SHAPE_DOCUMENTS` documents each, generated from their own
+Generated tokens run `SHAPE_DOCUMENTS` documents each, generated from their own
 introspection, and as many requests, generated from their own OpenAPI description. 50 and 1,000:
-`SHAPE_TOKENS=50 SHAPE_DOCUMENTS=1000 pytest -n 0 -s -m slow -o faulthandler_timeout=0 PATH`
+`TIMES=17 SHAPE_DOCUMENTS=1000 pytest -n 0 -s -m slow -o faulthandler_timeout=0 PATH`
 """
 
 import os
@@ -15,13 +15,14 @@ import generated_shapes as generated
 import graphql
 import pytest
 import whole_world
+from run_sizes import times
 
 from gateway.http import api_descriptions
 from graph import schema
 from rest_compat.documents import document
 from rest_compat.table import ENDPOINTS
 
-TOKENS = int(os.environ.get("SHAPE_TOKENS", "3"))
+TOKENS = times(3)
 DOCUMENTS = int(os.environ.get("SHAPE_DOCUMENTS", "20"))
 OF_DOCUMENTS = {("/graphql/rest-of", "post"), ("/graphql/explain", "post")}  # for every token
 SDL, OPENAPI = "/api/access/schema.graphql", "/api/access/openapi.json"

@@ -1,7 +1,6 @@
 """A grant that has ended is refused at the next request, by each of two processes on one store."""
 
 import asyncio
-import os
 from contextlib import ExitStack
 
 import httpx
@@ -9,11 +8,12 @@ import pytest
 from agent_client import Agent
 from database_servers import postgres_server
 from gateway_processes import ADMIN, serving, tell
+from run_sizes import times
 from sign_in_client import REDIRECT, App
 
 pytestmark = pytest.mark.slow
 
-ROUNDS = int(os.environ.get("SIGN_IN_ROUNDS", "40"))
+ROUNDS = times(40)
 ENDS = ["the parent", "the grant", "by the client", "by a second use"]
 
 

@@ -1,15 +1,14 @@
 """
 Cancelled documents with edges leave nothing open, and everything healthy is answered afterwards.
 
-Generated documents over all surfaces run ten at a time, on both event loops, until `EDGE_STORMS` of
+Generated documents over all surfaces run ten at a time, on both event loops, until 60 of
 them were cancelled at random moments; the upstreams are called over sockets. 1,000:
-`EDGE_STORMS=1000 pytest -n 0 -s -m slow -o faulthandler_timeout=7200 PATH`.
+`TIMES=17 pytest -n 0 -s -m slow -o faulthandler_timeout=7200 PATH`.
 """
 
 import asyncio
 import gc
 import importlib
-import os
 from contextlib import asynccontextmanager
 from random import Random
 
@@ -20,6 +19,7 @@ import pytest
 import whole_world
 import world as worlds
 from guarded_server import serve
+from run_sizes import times
 
 from providers.http.transport import PooledTransport
 
@@ -29,7 +29,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning"),
 ]
 
-STORMS = int(os.environ.get("EDGE_STORMS", "60"))
+STORMS = times(60)
 AT_ONCE = 10
 HEALTHY = 12  # documents that are answered before and after
 SETTLED = 5.0  # seconds until what was cancelled must have ended

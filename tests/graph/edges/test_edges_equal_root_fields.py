@@ -1,12 +1,11 @@
 """
 Every edge returns exactly what its root field returns with the same arguments.
 
-`EDGE_TOKENS` generated tokens (settings, masks, rules) are compared over the whole world, by edges
+Three generated tokens (settings, masks, rules) are compared over the whole world, by edges
 of objects in lists and of objects that are read by their ids. 50,000 pairs take 80 tokens and a
-quarter of an hour: `EDGE_TOKENS=80 pytest -n 0 -s -m slow -o faulthandler_timeout=3600 PATH`.
+quarter of an hour: `TIMES=27 pytest -n 0 -s -m slow -o faulthandler_timeout=3600 PATH`.
 """
 
-import os
 from collections import Counter
 from random import Random
 
@@ -25,6 +24,7 @@ from edge_documents import (
     options_for,
     root_documents,
 )
+from run_sizes import times
 
 from graph.edge_table import EDGES
 from policy.vocabulary import (
@@ -38,7 +38,7 @@ from policy.vocabulary import (
     TaskOp,
 )
 
-TOKENS = int(os.environ.get("EDGE_TOKENS", "3"))
+TOKENS = times(3)
 TOO_MANY_REQUESTS = 429
 
 

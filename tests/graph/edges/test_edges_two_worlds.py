@@ -1,14 +1,13 @@
 """
 Worlds that differ only in what a token may not see give the same answers to documents with edges.
 
-`EDGE_DOCUMENTS` generated documents over all surfaces, person queries among them, are compared for
+100 generated documents over all surfaces, person queries among them, are compared for
 each of three kinds of difference; 1,800 of each compare 5,400, which takes half an hour:
-`EDGE_DOCUMENTS=1800 pytest -n 0 -s -m slow -o faulthandler_timeout=7200 PATH`.
+`TIMES=18 pytest -n 0 -s -m slow -o faulthandler_timeout=7200 PATH`.
 That no text of the answers stands in logs, spans, metrics or decision rows is checked as after
 every test: helpers/canaries.py.
 """
 
-import os
 from random import Random
 
 import edge_world
@@ -17,10 +16,11 @@ import msgspec
 import pytest
 import whole_world
 from hidden_differences import BLOCKS, MASKS, SHARES, change_folder, shown_without, token
+from run_sizes import times
 
 pytestmark = pytest.mark.slow
 
-DOCUMENTS = int(os.environ.get("EDGE_DOCUMENTS", "100"))
+DOCUMENTS = times(100)
 SAMPLED = 1 if DOCUMENTS < 500 else 4  # of so many documents one shows that the worlds differ
 
 

@@ -1,17 +1,17 @@
 """A plan answers exactly what graphql-core alone answers, and a plan with a fault does not."""
 
 import gc
-import os
 
 import pytest
 from plan_cases.comparing import Tally, differences
 from plan_cases.faults import FAULTS
 from plan_cases.schemas import invented, ours
+from run_sizes import times
 
 from graph.execution.plan import shapes
 
 FEW = 25  # documents per schema, each run several times
-MANY = int(os.environ.get("PLAN_CASES", "2000"))  # runs
+MANY = times(2000)  # runs
 MOST = 400  # documents until a fault must have shown
 
 # Beside what is cancelled, graphql-core's tasks are cancelled before they begin.

@@ -1,7 +1,7 @@
 """
 Generated worlds: what callers are shown equals what the rule oracle allows.
 
-    CONTENT_WORLDS=200 CONTENT_TOKENS=6 CONTENT_SEED=1 \
+    TIMES=20 CONTENT_SEED=1 \
         pytest tests/rest_compat/collab/test_collab_oracle.py
 
 sets the number of worlds, and of rule sets for each.
@@ -14,12 +14,13 @@ from random import Random
 import generated_content
 import pytest
 import world as worlds
+from run_sizes import times
 from visibility_by_rest import RestVisibilityChecker, find_searchable
 
 from policy.vocabulary import RuleAction
 
-WORLDS = int(os.environ.get("CONTENT_WORLDS", "1"))
-TOKENS = int(os.environ.get("CONTENT_TOKENS", "2"))
+WORLDS = times(1)
+TOKENS = times(2)
 SEED = int(os.environ.get("CONTENT_SEED", "20261120"))
 
 

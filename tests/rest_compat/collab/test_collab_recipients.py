@@ -1,11 +1,10 @@
 """Recipient rules on files: shares, and changes of permissions."""
 
-import os
-
 import content_world
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from run_sizes import times
 
 RULES = {"allow": ["@work.example"], "block": ["boss@work.example"]}
 HOUSE = "house"
@@ -152,8 +151,8 @@ def permitted(allow, block, address):
 
 @pytest.mark.slow
 async def test_nothing_is_shared_outside_the_rules(content_template, tmp_path):
-    """RECIPIENT_CALLS generated shares: upstream is asked to share exactly what is allowed."""
-    wanted = int(os.environ.get("RECIPIENT_CALLS", "100"))
+    """Generated shares: upstream is asked to share exactly what is allowed."""
+    wanted = times(100)
     examples = []
 
     @settings(max_examples=wanted, database=None)

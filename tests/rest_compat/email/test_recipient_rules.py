@@ -1,6 +1,5 @@
 """Recipient rules on mail: whoever a token may not write to gets nothing, by REST and GraphQL."""
 
-import os
 import shutil
 from collections import Counter
 from email import message_from_bytes, policy
@@ -12,6 +11,7 @@ import pytest
 import world as worlds
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
+from run_sizes import times
 from world import MAILBOXES, ME_A, ME_B, WRITES, api_id
 
 from sandbox.mail.store import Account
@@ -345,7 +345,7 @@ def hides_recipients(call, provider, hidden):
     return hidden in {"reply": ("from",), "replyAll": ("from", "to", "cc")}.get(kind, ())
 
 
-CALLS = int(os.environ.get("RECIPIENT_CALLS", "300"))
+CALLS = times(300)
 CALLS_PER_WORLD = 500
 VISIBLE = ("from", "to", "cc", "body", "attachments")  # without the one that a token hides
 
@@ -438,7 +438,7 @@ PARTS = [
 @pytest.mark.parametrize(("part", "wanted"), list(enumerate(PARTS)))
 async def test_nothing_outside_the_rules_is_ever_delivered(world_template, tmp_path, part, wanted):
     """
-    RECIPIENT_CALLS generated writes: each is delivered if and only if the oracle allows all.
+    Generated writes: each is delivered if and only if the oracle allows all.
 
     A refusal because of hidden recipients has the same bytes whoever they are.
     """
