@@ -42,6 +42,14 @@ _FILE = {"name": "a.txt", "contentBase64": _BYTES, "contentType": "text/plain"}
 _MAIL = {"body": "b", "attachments": [_FILE]}
 INPUTS: Mapping[str, Mapping[str, Any]] = {
     "SendEmailInput": {"to": [_PERSON], "cc": [_PERSON], "bcc": [_PERSON], "subject": "s", **_MAIL},
+    "UpdateDraftInput": {
+        "to": [_PERSON],
+        "cc": [_PERSON],
+        "bcc": [_PERSON],
+        "body": "b",
+        "addAttachments": [_FILE],
+        "removeAttachments": ["0"],
+    },
     "ReplyEmailInput": _MAIL,
     "ForwardEmailInput": {"to": [_PERSON], "cc": [_PERSON], **_MAIL},
     "ModifyEmailInput": {"addLabels": ["Home"], "removeLabels": ["Away"]},
