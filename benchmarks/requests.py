@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
@@ -26,12 +25,13 @@ from benchmarks.rounds import Run
 from benchmarks.table import Promise, Table
 from gateway.documents import prepared
 from gateway.http import graphql_endpoint
+from gateway.http.calls import Calls
 from graph.context import Context
-from policy.caller import Caller
 from providers.connectors.provider_a.batch import ROOT, Params
 from providers.connectors.provider_a.gmail.response_types import Message
 from providers.http.client import Upstream
 from providers.http.origins import Origins
+from rest_compat.calls import Call
 from rest_compat.documents import document
 from rest_compat.request import RestRequest
 from rest_compat.responses import send_response
@@ -312,21 +312,17 @@ def graphql_of_many_objects() -> Table:
 def our_graphql(inside: Inside, context: Callable[[], Context]) -> asgi.App:
     """Return the gateway's endpoint; *context* returns the context of a request."""
 
-    async def authenticate(*_: Any) -> Caller:
-        return inside.caller
+    class InMemory(Calls):
+        async def admit(self, call: Call) -> Context:
+            await call.measure(inside.caller)
+            return context()
 
-    async def charge_caller(*_: Any) -> Context:
-        return context()
+        def record(self, *_: Any) -> None:
+            """No decision log."""
 
-    entry: Any = SimpleNamespace(
-        request_id=lambda _: "00000000-0000-0000-0000-000000000000",
-        authenticate=authenticate,
-        charge_caller=charge_caller,
-        recorder=SimpleNamespace(record_graphql=lambda *_: None),  # no decision log
-        saved=None,  # documents by their texts alone
-    )
-    ledger: Any = None  # only mutations are recorded
-    answer = graphql_endpoint.endpoint(entry, inside.graph, ledger, {})
+    nothing: Any = None  # neither tokens nor a ledger
+    calls = InMemory(nothing, nothing)
+    answer = graphql_endpoint.endpoint(calls, inside.graph, None, {})
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await send_response(await answer(RestRequest(scope, receive)), send, head=False)

@@ -313,7 +313,7 @@ class AgentEndpoint:
         if isinstance(body, Answer):
             await self._charge(request)
             return body
-        return graph_tools.answer_of(await self._agents.query(request.scope, body))
+        return graph_tools.answer_of(await self._agents.query(request, body))
 
     def _unknown(self, name: str, token: Token) -> Answer:
         tool, known = _ROWS.get(name), list(self._toolbox(token))

@@ -12,6 +12,7 @@ from graphql import GraphQLField, GraphQLSchema
 from starlette.types import Scope
 
 from graph.documents.saved_operation import SavedOperation
+from rest_compat.request import RestRequest
 from rest_compat.saved.document import SavedDocument
 
 
@@ -97,8 +98,8 @@ class Agents(Protocol):
     async def saved(self, token: Any) -> Sequence[SavedTool]:
         """Return the saved documents that *token*, of `authenticate`, can run, oldest first."""
 
-    async def query(self, scope: Scope, body: bytes) -> bytes:
-        """Run *body*, a request of `POST /graphql`; return the response to it."""
+    async def query(self, request: RestRequest, body: bytes) -> bytes:
+        """Run *body*, a request of `POST /graphql`, within *request*; return the response to it."""
 
     def seal(self, payload: bytes) -> str:
         """Seal *payload* as text that only this deployment opens."""

@@ -12,17 +12,14 @@ from starlette.types import Scope
 from agent_tools.endpoint import AgentEndpoint
 from agent_tools.ports import Facts, SavedTool
 from gateway.documents import checks, prepared
-from gateway.documents.stored import StoredDocuments
-from gateway.http.entry import MANAGEMENT_COST, RequestEntry
+from gateway.http.entry import MANAGEMENT_COST
+from gateway.http.graphql_call import GraphQLCall
 from gateway.http.request_state import request_state
 from gateway.ratelimit.buckets import AGENTS_PATH
-from gateway.secrets.keyring import Keyring
 from gateway.sign_in.metadata import challenge
 from gateway.version import API_VERSION
-from graph.context import Context
 from graph.documents.operations import Graph
 from graph.documents.saved_operation import SavedOperation
-from graph.request_execution import respond
 from graph.shape import masked_by, shape_of
 from policy.caller import Caller
 from policy.refusals import InvalidInput
@@ -30,6 +27,7 @@ from policy.vocabulary import AgentTools, Surface
 from providers.bounded_map import BoundedMap
 from rest_compat.endpoint import Responder
 from rest_compat.readers import READERS
+from rest_compat.request import RestRequest
 from rest_compat.table import ENDPOINTS, Endpoint
 
 if TYPE_CHECKING:
@@ -44,7 +42,6 @@ def application(
     services: "Services", rows: Mapping[str, Endpoint], clock: Callable[[], float]
 ) -> AgentEndpoint:
     """Build the application; *rows* are the calls of REST that write, by root field."""
-    entry, graph = services.entry, prepared.graph()
     base = Responder(
         endpoint=ENDPOINTS[0],
         prepare=prepared.of_table,
@@ -52,7 +49,7 @@ def application(
         reader=READERS["json"],
     )
     return AgentEndpoint(
-        AgentServices(entry, graph, services.documents, services.keyring),
+        AgentServices(services, prepared.graph()),
         base,
         rows=rows,
         base_url=services.settings.base_url,
@@ -102,14 +99,10 @@ class AgentToken(msgspec.Struct, frozen=True, dict=True):
 class AgentServices:
     """`agent_tools.ports.Agents`. One per process that serves agents."""
 
-    def __init__(
-        self, entry: RequestEntry, graph: Graph, saved: StoredDocuments, keyring: Keyring
-    ) -> None:
+    def __init__(self, services: "Services", graph: Graph) -> None:
         self.schema = graph.schema
-        self._entry = entry
-        self._graph = graph
-        self._saved = saved
-        self._keyring = keyring
+        self._calls, self._entry, self._graph = services.calls, services.entry, graph
+        self._saved, self._keyring = services.documents, services.keyring
         self._tokens: BoundedMap[int, AgentToken] = BoundedMap(_CACHED_TOKENS)
         self._fits: BoundedMap[tuple[GraphQLSchema, str], SavedOperation | None] = BoundedMap(
             _CHECKED
@@ -161,23 +154,8 @@ class AgentServices:
                 self._fits[key] = operation if is_usable else None
         return self._fits[key]
 
-    async def query(self, scope: Scope, body: bytes) -> bytes:
-        context: Context | None = None
-
-        async def admit(costs: Mapping[str, int]) -> Context:
-            nonlocal context
-            caller = await self._entry.authenticate(scope, costs)
-            context = await self._entry.charge_caller(scope, caller, costs)
-            return context
-
-        status, request_id = 500, self._entry.request_id(scope)
-        try:
-            reply = await respond(self._graph, body, admit=admit, request_id=request_id)
-            status = reply.status
-        finally:
-            if context is not None:
-                self._entry.recorder.record_graphql(context, status)
-        return reply.body
+    async def query(self, request: RestRequest, body: bytes) -> bytes:
+        return (await self._calls.run(GraphQLCall(request, self._graph, sent=body))).body
 
     def seal(self, payload: bytes) -> str:
         return self._keyring.seal(payload, context=_CONTEXT)

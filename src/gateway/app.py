@@ -22,7 +22,7 @@ from gateway.http.admission_control import AdmissionControl
 from gateway.http.caller_keys import CallerKeys
 from gateway.http.dispatch import Dispatcher, LateApplication
 from gateway.http.documents import explain
-from gateway.http.graphql_idempotency import Rows, mutation_rows
+from gateway.http.graphql_call import Rows, mutation_rows
 from gateway.http.middleware import CommonMiddleware
 from gateway.http.sandbox_mount import DemoToken, SandboxApp, forgetting_faults
 from gateway.infrastructure import Clock, Infrastructure
@@ -115,7 +115,9 @@ def assemble(
         closers=_closers(base),
         migrates=settings.migrate,
     )
-    graphql = graphql_endpoint.endpoint(entry, prepared.graph(), calls, _mutation_rows())
+    graphql = graphql_endpoint.endpoint(
+        calls, prepared.graph(), services.documents, _mutation_rows()
+    )
     table = _table(services)
     mounted = sandbox and forgetting_faults(sandbox, base.clients)
     app = _late_application(services, sandbox=mounted, demo=demo)
@@ -124,8 +126,10 @@ def assemble(
             app,
             table=table,
             graphql=graphql,
-            rest_of=graphql_endpoint.rest_of(entry, prepared.graph(), settings.base_url),
-            explain=explain.explain(entry, prepared.graph()),
+            rest_of=graphql_endpoint.rest_of(
+                calls, prepared.graph(), services.documents, settings.base_url
+            ),
+            explain=explain.explain(calls, prepared.graph(), services.documents),
             probes=health.probes(services, base.metrics, lifecycle),
             entry=entry,
             agents=_agents(services, clock),

@@ -3,7 +3,6 @@ The GraphQL schema and the execution of operations, for REST and for POST /graph
 
     schema             the schema: root fields, masks applied, committed as `schema.graphql`
     context            what one request carries: caller, ports, results for response headers
-    request_execution  POST /graphql: parse, measure, charge, validate, run, answer
     documents          documents parsed, measured against the limits, validated and cached
     execution          how a prepared operation runs, by a compiled plan where there is one
     shape              the part of the schema that a token can use

@@ -104,7 +104,6 @@ class Context:
             (docs/spec/requests.md#partial-failure).
         delivery: The attempt under an `Idempotency-Key`; set before the operation runs. None lets
             each send take a fresh Message-ID.
-        prefers_dry_run: The header of a `POST /graphql` says so; queries ignore it.
         effect_request: Set for the mutation of a dry run, of a call with `If-Effect`, and of a
             token that writes only with it.
         kept_result: How the mutation of *delivery* ended, encoded; empty until it has.
@@ -144,7 +143,6 @@ class Context:
     rule_intents: RuleIntents | None = field(default=None, repr=False)
     require_all: bool = False
     delivery: SendAttempt | None = None
-    prefers_dry_run: bool = False
     effect_request: EffectRequest | None = None
     kept_result: bytes = b""
     repeated: KeptResult | None = None

@@ -25,6 +25,7 @@ from rest_compat.table import RateBucket
 
 if TYPE_CHECKING:
     from graph.context import Context
+    from policy.caller import Caller
 
 
 class Call(ABC):
@@ -32,17 +33,19 @@ class Call(ABC):
     One call. Without a document it is admitted, answered by `run`, and recorded.
 
     Attributes:
-        bucket: The rate limits that count it.
+        bucket: The rate limits that count it, also with an invalid token.
         document: The name of the saved document that it runs; else None.
         partial_fail: The caller wants an error when any provider fails (`Prefer: partial=fail`).
         body: What was received of the request body; None so far, or without one.
         is_described: Whether its document is shown instead of being run.
+        is_document: Whether it is a document of the caller's, with any number of root fields.
     """
 
     document: str | None = None
     partial_fail: bool = False
     body: Body | None = None
     is_described: bool = False
+    is_document: bool = False
 
     def __init__(self, request: RestRequest, bucket: RateBucket) -> None:
         self.request = request
@@ -52,6 +55,10 @@ class Call(ABC):
     def operation(self) -> RestOperation | None:
         """The operation of its document; None without one."""
         return None
+
+    async def measure(self, caller: "Caller") -> RateBucket:  # noqa: ARG002
+        """Return the rate limits that count it, once its *caller* is known."""
+        return self.bucket
 
     async def pass_gates(self, context: "Context") -> None:  # noqa: ARG002
         """
@@ -83,6 +90,10 @@ class Call(ABC):
         Raises:
             Refusal: It is refused before its operation runs.
         """
+
+    def kept(self, reply: RestResponse, context: "Context") -> RestResponse:  # noqa: ARG002
+        """Return *reply*, of the run under a key or of an earlier one."""
+        return reply
 
     @abstractmethod
     def refuse(self, refusal: BaseException, request_id: str) -> RestResponse:

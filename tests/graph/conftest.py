@@ -8,11 +8,11 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 import pytest
+from graph_requests import respond
 from in_memory_calendars import MemoryIds
 
 from graph.context import Context, Sealer
 from graph.documents.operations import Graph
-from graph.request_execution import respond
 from graph.schema import build
 from policy.caller import Caller
 from policy.grants import Grant, validate

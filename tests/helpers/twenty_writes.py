@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 from whole_world import WholeWorld
 
-from gateway.http.graphql_idempotency import mutation_rows
+from gateway.http.graphql_call import mutation_rows
 from rest_compat.documents import document
 from rest_compat.table import ENDPOINTS
 

@@ -26,7 +26,7 @@ BUDGETS = {
     "agent_tools": 2_300,
     "gateway": 32_080,
     "graph": 17_630,
-    "policy": 4_800,
+    "policy": 4_950,
     "providers": 43_240,
     "rest_compat": 5_860,
 }

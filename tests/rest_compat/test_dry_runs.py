@@ -5,7 +5,7 @@ import twenty_writes
 import whole_world
 from twenty_writes import WRITES, call, document_of, filled, upstream_writes
 
-from gateway.http.graphql_idempotency import mutation_rows
+from gateway.http.graphql_call import mutation_rows
 from rest_compat.table import ENDPOINTS
 from sandbox.faults import KINDS
 

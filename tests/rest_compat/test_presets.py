@@ -4,7 +4,7 @@ import pytest
 import whole_world
 from twenty_writes import EMAIL, WRITES, filled, upstream_writes
 
-from gateway.http.graphql_idempotency import mutation_rows
+from gateway.http.graphql_call import mutation_rows
 from policy.presets import Preset
 from rest_compat.table import ENDPOINTS
 

@@ -7,7 +7,7 @@ import whole_world
 from drafts import draft_id, leave
 from twenty_writes import WRITES, call, document_of, filled, upstream_writes
 
-from gateway.http.graphql_idempotency import mutation_rows
+from gateway.http.graphql_call import mutation_rows
 from rest_compat.table import ENDPOINTS
 
 EFFECT = {**whole_world.SETTINGS, "writes": "effect"}

@@ -7,7 +7,6 @@ from typing import Any
 
 from gateway.explain.dry_run import DryRunState
 from graph import errors
-from graph.request_execution import HttpResponse
 from graph.request_log import WHOLE_REQUEST
 from policy.refusals import Blocked, Refusal
 from policy.vocabulary import LAYER_BY_CODE, Code, Layer, Surface
@@ -101,7 +100,7 @@ class DryRunResult:
         return cls(state=state, status=reply.status, denials=(denial,))
 
     @classmethod
-    def of_document(cls, state: DryRunState, reply: HttpResponse) -> "DryRunResult":
+    def of_document(cls, state: DryRunState, reply: RestResponse) -> "DryRunResult":
         """Return the result of a document from the errors of its reply."""
         causes = reply.causes or (None,) * len(reply.errors)
         denials = map(partial(_explain, state), reply.errors, causes)

@@ -21,13 +21,13 @@ from gateway.explain.result import DryRunResult
 from gateway.explain.subject import Subject
 from gateway.http.calls import Calls
 from gateway.http.entry import RequestEntry
+from gateway.http.graphql_call import GraphQLCall
 from gateway.ratelimit.windows import UnlimitedCounter
 from gateway.store.idempotency.store import IdempotencyStore
 from graph.context import Context
 from graph.documents.operation import Operation
 from graph.documents.operations import Graph
 from graph.documents.rest_operation import RestOperation
-from graph.request_execution import respond
 from policy.quota import Charge
 from policy.refusals import Refusal, TooManyRequests
 from policy.vocabulary import Layer
@@ -66,12 +66,9 @@ class DryRunner:
         self._endpoints = {(endpoint.method, endpoint.path): endpoint for endpoint in endpoints}
         self._graph = graph
         self._saved = saved
+        self._calls = _DryCalls(self, entry, ledger)
         self._rest_app = rest_app(
-            endpoints,
-            prepare=prepare,
-            calls=_DryCalls(self, entry, ledger),
-            saved=saved,
-            strict=strict,
+            endpoints, prepare=prepare, calls=self._calls, saved=saved, strict=strict
         )
 
     async def run(
@@ -138,17 +135,14 @@ class DryRunner:
             "extensions": {"dryRun": question.dry_run, "ifEffect": question.expected_effect},
         }
 
-        async def admit(costs: Mapping[str, int]) -> Context:
-            return await self.admit(state, costs)
-
+        sent = GraphQLCall(
+            RestRequest({"headers": [], _STATE: state}, _receive_nothing),
+            self._graph,
+            self._saved,
+            sent=orjson.dumps(request),
+        )
         with dry_run() as run:
-            reply = await respond(
-                self._graph,
-                orjson.dumps(request),
-                admit=admit,
-                request_id=REQUEST_ID,
-                saved=self._saved,
-            )
+            reply = await self._calls.run(sent)
         state.operation = self._operation(question)
         if run.ended:
             return DryRunResult(state=state, status=200, reached_write=True)
@@ -208,7 +202,8 @@ class _DryCalls(Calls):
 
     async def admit(self, call: RestCall) -> Context:
         state: DryRunState = call.request.scope[_STATE]
-        context = await self._runner.admit(state, call.bucket.requests, call.bucket.mount)
+        costs = (await call.measure(state.subject.caller)).requests
+        context = await self._runner.admit(state, costs, call.bucket.mount)
         context.require_all, context.saved_document = call.partial_fail, call.document
         state.operation = call.operation
         return context
@@ -233,6 +228,10 @@ def _headers(call: Call) -> list[tuple[bytes, bytes]]:
     if call.expected_effect is not None:
         headers.append((EFFECT_HEADER.encode(), call.expected_effect.encode("latin-1", "replace")))
     return headers
+
+
+async def _receive_nothing() -> Message:
+    raise NotImplementedError  # the body is known
 
 
 async def _no_bytes() -> AsyncIterator[bytes]:

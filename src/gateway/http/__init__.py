@@ -14,9 +14,9 @@ The HTTP side of the process, from the socket to the handler of a request.
     entry                  authentication, rate limits and context of a request
     attachment_links       signed links to attachments
     client_addresses       the address that limits count by, and its rate limits
-    graphql_endpoint       POST /graphql
+    graphql_call           a request to POST /graphql as a call
+    graphql_endpoint       POST /graphql and POST /graphql/rest-of
     documents              what callers may ask about a document: its cost, why it is refused
-    graphql_idempotency    mutations under an Idempotency-Key
     health                 /healthz, /readyz and /metrics
     pages                  explorer, API reference, /openapi.json, compressed
     api_descriptions       REST and GraphQL described: the whole, and the shape of a token

@@ -74,9 +74,10 @@ class Calls:
         Raises:
             Refusal: 401, 429 or 503.
         """
-        scope, bucket = call.request.scope, call.bucket
-        costs, mount, state = bucket.requests, bucket.mount, request_state(scope)
-        caller = state.caller or await self._entry.authenticate(scope, costs, mount=mount)
+        scope, mount, known = call.request.scope, call.bucket.mount, call.bucket.requests
+        state = request_state(scope)
+        caller = state.caller or await self._entry.authenticate(scope, known, mount=mount)
+        costs = (await call.measure(caller)).requests
         context = await self._entry.charge_caller(scope, caller, costs, mount=mount)
         context.require_all, context.saved_document = call.partial_fail, call.document
         context.by_link = state.by_link
@@ -95,12 +96,16 @@ class Calls:
                 return call.refuse(refusal, context.request_id)
 
         intent = await call.intent(key, context)
-        return await self.run_once(intent, run, context, body=call.body)
+        return call.kept(await self._run_once(intent, run, context, call.body), context)
 
     def record(
         self, call: Call, context: Context, reply: RestResponse | None, bug: BaseException | None
     ) -> None:
         """Record an admitted call; without a *reply* it ended by *bug*."""
+        if call.is_document:
+            status = reply.status if reply is not None else 500 * isinstance(bug, Exception)
+            self._entry.recorder.record_graphql(context, status)
+            return
         ran = reply is None or reply.errors or not call.is_described
         self._entry.recorder.record_rest(context, call.operation if ran else None, reply, bug)
 
@@ -112,13 +117,12 @@ class Calls:
     def open_content(self, context: Context) -> AbstractAsyncContextManager[Content]:
         return _open_content(context)
 
-    async def run_once(
+    async def _run_once(
         self,
         intent: Intent,
         run: Callable[[], Awaitable[RestResponse]],
         context: Context,
-        *,
-        body: Body | None = None,
+        body: Body | None,
     ) -> RestResponse:
         """
         Run *intent* unless it was completed before (docs/spec/idempotency.md).

@@ -46,22 +46,6 @@ class RequestEntry:
         self._authenticator = services.authenticator
         self._not_found_step = services.settings.not_found_step_ms / 1000
 
-    def request_id(self, scope: Scope) -> str:
-        """Return the request's id, which the header `X-Request-Id` carries."""
-        return request_state(scope).request_id
-
-    async def authorize(
-        self, scope: Scope, costs: Mapping[str, int], *, mount: str = ""
-    ) -> Context:
-        """
-        Authenticate and charge a request; *costs* are its operations by bucket.
-
-        Raises:
-            Refusal: As `authenticate` and `charge_caller`.
-        """
-        caller = await self.authenticate(scope, costs, mount=mount)
-        return await self.charge_caller(scope, caller, costs, mount=mount)
-
     async def authenticate(
         self, scope: Scope, costs: Mapping[str, int], *, mount: str = ""
     ) -> Caller:

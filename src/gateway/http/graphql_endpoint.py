@@ -1,52 +1,34 @@
 """POST /graphql over HTTP, and POST /graphql/rest-of, which names the REST call of a document."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import orjson
 from graphql import GraphQLError, GraphQLSyntaxError
-from msgspec.structs import replace
 
+from gateway.documents.stored import StoredDocuments
 from gateway.http.calls import Calls
-from gateway.http.documents.cost_report import report_cost
-from gateway.http.entry import RequestEntry
-from gateway.http.graphql_idempotency import IdempotentMutation, Rows
-from gateway.http.request_state import request_state
-from graph import errors
+from gateway.http.graphql_call import GraphQLCall, Rows
 from graph.context import Context
-from graph.documents.cost_limits import MAX_BYTES_WITH_FILES
 from graph.documents.operations import Graph
 from graph.documents.request_body import GraphQLRequest
-from graph.request_execution import (
-    JSON_TYPE,
-    NO_SURFACE_COST,
-    HttpResponse,
-    RunOnce,
-    read_unrun,
-    refusal_response,
-    respond,
-)
-from graph.request_log import WHOLE_REQUEST
-from policy.refusals import Conflict, InvalidInput, Refusal
+from policy.caller import Caller
+from policy.refusals import InvalidInput
 from policy.vocabulary import Code
-from providers.failures import without_frames
-from rest_compat.body import read_body
-from rest_compat.ledger import KEY_HEADER
-from rest_compat.preferences import EFFECT_HEADER, Preferences, read_preferences, wants_cost
+from rest_compat import errors as rest_errors
+from rest_compat.preferences import Preferences, read_preferences, wants_cost
 from rest_compat.request import RestRequest
 from rest_compat.responses import RestResponse
-from rest_compat.table import ENDPOINTS
+from rest_compat.table import ENDPOINTS, RateBucket
 from rest_compat.translation.to_rest import NoRestCall, to_rest
 
 GraphQLHandler = Callable[[RestRequest], Awaitable[RestResponse]]
 
 
-def endpoint(entry: RequestEntry, graph: Graph, calls: Calls, rows: Rows) -> GraphQLHandler:
+def endpoint(
+    calls: Calls, graph: Graph, saved: StoredDocuments | None, rows: Rows
+) -> GraphQLHandler:
     """Build the handler of POST /graphql; *rows* are those of `mutation_rows`."""
-
-    def once(request: RestRequest, body: bytes) -> RunOnce:
-        keys, effects = map(request.header_values, (KEY_HEADER, EFFECT_HEADER))
-        return IdempotentMutation(keys, effects, body, calls, rows)
 
     async def run(request: RestRequest) -> RestResponse:
         stated = request.header_values("prefer")
@@ -57,38 +39,52 @@ def endpoint(entry: RequestEntry, graph: Graph, calls: Calls, rows: Rows) -> Gra
             dry_run=requested.dry_run,
             cost=bool(stated) and wants_cost(stated),
         )
-        reply, is_dry_run = await _respond(entry, graph, once, request, preferences)
-        preferences = replace(preferences, dry_run=preferences.dry_run and is_dry_run)
-        return RestResponse(
-            status=reply.status,
-            body=reply.body,
-            headers=tuple({**reply.headers, **dict(preferences.applied)}.items()),
-            content_type=reply.content_type,
-        )
+        call = GraphQLCall(request, graph, saved, rows=rows, preferences=preferences)
+        return await calls.run(call)
 
     return run
 
 
-def rest_of(entry: RequestEntry, graph: Graph, base_url: str) -> GraphQLHandler:
+def rest_of(calls: Calls, graph: Graph, saved: StoredDocuments, base_url: str) -> GraphQLHandler:
     """Build the handler of POST /graphql/rest-of; *base_url* is the gateway's own address."""
 
     async def run(request: RestRequest) -> RestResponse:
-        context = await entry.authorize(request.scope, NO_SURFACE_COST)
-        body = await read_whole_body(request)
-        status = 500
-        try:
-            answer = _rest_call(graph, base_url, await read_unrun(body, context, entry.saved))
-            status = 200
-        except Refusal as refusal:
-            denial = errors.denial(refusal, surface=None)
-            context.request_log.denials[WHOLE_REQUEST] = denial
-            status = denial.status
-            raise
-        finally:
-            entry.recorder.record_graphql(context, status)
-        return RestResponse(status=200, body=orjson.dumps(answer))
+        return await calls.run(_RestOfCall(request, graph, saved, base_url=base_url))
 
     return run
+
+
+class _RestOfCall(GraphQLCall):
+    """
+    A request that describes its document and does not run it.
+
+    A text is the caller's own. Of a `documentId` the token must be able to run the document, or the
+    answer would tell what is in it.
+    """
+
+    def __init__(self, *parts: Any, base_url: str) -> None:
+        super().__init__(*parts)
+        self._base_url = base_url
+
+    async def measure(self, caller: Caller) -> RateBucket:
+        del caller
+        self._read = await self._read_request()
+        return self.bucket
+
+    async def pass_gates(self, context: Context) -> None:
+        await self.require_allowed(context)
+
+    async def run(self, context: Context) -> RestResponse:
+        answer = _rest_call(self._graph, self._base_url, await self.require_allowed(context))
+        return RestResponse(status=200, body=orjson.dumps(answer))
+
+    def refuse(self, refusal: BaseException, request_id: str) -> RestResponse:
+        super().refuse(refusal, request_id)  # which logs it
+        return rest_errors.refuse(refusal, request_id=request_id)
+
+    def finish(self, reply: RestResponse, context: Context | None) -> RestResponse:
+        del context
+        return reply
 
 
 def _rest_call(graph: Graph, base_url: str, request: GraphQLRequest) -> dict[str, Any]:
@@ -133,76 +129,3 @@ def _rest_call(graph: Graph, base_url: str, request: GraphQLRequest) -> dict[str
         "preventedBy": None,
         "message": None,
     }
-
-
-async def _respond(
-    entry: RequestEntry,
-    graph: Graph,
-    make_once: Callable[[RestRequest, bytes], RunOnce],
-    request: RestRequest,
-    preferences: Preferences,
-) -> tuple[HttpResponse, bool]:
-    """
-    Authenticate the caller, then read and run the document, and record the decision.
-
-    Returns:
-        The response, and whether a mutation was run dry.
-    """
-    request_id, accept = entry.request_id(request.scope), request.header("accept") or ""
-    try:
-        caller = await entry.authenticate(request.scope, NO_SURFACE_COST)
-    except Refusal as refusal:
-        return refusal_response(refusal, request_id=request_id, accept=accept), False
-    body = await read_whole_body(request)
-    context: Context | None = None
-
-    async def admit(costs: Mapping[str, int]) -> Context:
-        nonlocal context
-        context = await entry.charge_caller(request.scope, caller, costs)
-        context.require_all = preferences.partial_fail
-        context.prefers_dry_run = preferences.dry_run
-        if preferences.cost:
-            report_cost(context, request_state(request.scope))
-        return context
-
-    once = None
-    if isinstance(body, bytes):
-        once = make_once(request, body)
-    status = 0
-    try:
-        reply = await respond(
-            graph,
-            body,
-            admit=admit,
-            request_id=request_id,
-            accept=accept,
-            once=once,
-            saved=entry.saved,
-            caller=caller,
-        )
-        status = reply.status
-    except Exception:
-        status = 500
-        raise
-    finally:
-        if context is not None:
-            entry.recorder.record_graphql(context, status)
-    return reply, context is not None and context.is_dry_run
-
-
-async def read_whole_body(request: RestRequest) -> bytes | Refusal:
-    """Read the body; return the refusal of one that did not arrive whole or is not JSON."""
-    declared = request.header("content-length")
-    try:
-        body = await read_body(request.receive, declared=declared, limit=MAX_BYTES_WITH_FILES)
-    except Refusal as refusal:
-        return without_frames(refusal)
-    if body and not _is_json(request.header("content-type") or ""):
-        message = "Send the body as JSON, with the header Content-Type: application/json."
-        return Conflict(message, code=Code.UNSUPPORTED_MEDIA_TYPE)
-    return body
-
-
-def _is_json(content_type: str) -> bool:
-    media_type = content_type.partition(";")[0].strip().lower()
-    return media_type == JSON_TYPE or media_type.endswith("+json")

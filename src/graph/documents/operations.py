@@ -2,7 +2,7 @@
 The schema and its documents: parsed, measured, validated, prepared and cached.
 
 Internal documents (those of the REST table) are prepared and planned at start-up and are exempt
-from limits. Callers' documents come through `graph.request_execution`; they and their plans are
+from limits. Callers' documents come through `gateway.http.graphql_call`; they and their plans are
 kept in bounded caches.
 """
 

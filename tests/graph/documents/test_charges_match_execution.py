@@ -6,6 +6,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+from graph_requests import Admitted
 from graphql import (
     FieldNode,
     FragmentDefinitionNode,
@@ -25,11 +26,12 @@ from plan_cases.requests import CONDITIONS, MAIL, Request, requests
 
 from gateway.audit.decision import EntryPoint
 from gateway.audit.recorder import Recorder, begin
+from gateway.http.graphql_call import GraphQLCall
 from graph.documents.cost_limits import MAX_OBJECTS, QueryTooCostly
 from graph.documents.cost_walker import CostWalker
 from graph.documents.operations import CACHED_LENGTH, Graph
-from graph.request_execution import respond
 from graph.schema import build, sdl
+from rest_compat.request import RestRequest
 
 SCHEMA = build_schema(sdl())  # of graphql-core alone: no resolver, guard or plan of ours
 NEEDS = Graph(build()).requirements
@@ -145,6 +147,18 @@ def graph():
         yield graph
 
 
+class _NotingCall(GraphQLCall):
+    """A request that notes the gates of its mutation."""
+
+    admitted = ()
+
+    def read_terms(self, context):
+        if self._operation.kind == "mutation":
+            self.admitted = []
+            noting = SimpleNamespace(admit=lambda *need: self.admitted.append(need))
+            self._operation.admit(SimpleNamespace(caller=noting), context.request_log.variables)
+
+
 class Served:
     """The effects of `POST /graphql`: what it ran, admitted, charged and logged."""
 
@@ -161,13 +175,11 @@ class Served:
             "variables": request.variables,
             "operationName": request.operation,
         }
-        reply = await respond(
-            self._graph,
-            json.dumps(body).encode(),
-            admit=self._admit,
-            request_id="req-1",
-            once=self._once,
-        )
+        request = RestRequest({"headers": []}, None)
+        sent = json.dumps(body).encode()
+        call = _NotingCall(request, self._graph, rows={}, sent=sent)
+        reply = await Admitted(self._admit, "req-1").run(call)
+        self.admitted = list(call.admitted)
         log = Log()
         Recorder(log).record_graphql(self.context, reply.status)
         self.rows, self.status = log.rows, reply.status
@@ -178,11 +190,6 @@ class Served:
         self.costs = costs
         self.context.request_log = begin(EntryPoint.GRAPHQL, sum(costs.values()))
         return self.context
-
-    async def _once(self, operation, context, run):
-        noting = SimpleNamespace(admit=lambda *need: self.admitted.append(need))
-        operation.admit(SimpleNamespace(caller=noting), context.request_log.variables)
-        return await run()
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])  # `world` stays as it is

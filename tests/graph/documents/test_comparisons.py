@@ -3,13 +3,13 @@
 import json
 
 import pytest
+from graph_requests import respond
 from graphql import parse, specified_rules, validate
 
 from graph.documents import cost_limits
 from graph.documents.cost_limits import MAX_COMPARISONS, CostLimits
 from graph.documents.cost_walker import CostWalker
 from graph.execution.counting_executor import QueryTooCostly
-from graph.request_execution import respond
 from graph.schema import build
 
 INTROSPECTION = "__schema { types { name } } "

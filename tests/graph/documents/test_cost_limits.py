@@ -4,13 +4,13 @@ import json
 import sys
 
 import pytest
+from graph_requests import respond
 from graphql import GraphQLError, SelectionNode, Visitor, get_introspection_query, parse, visit
 
 from graph.documents import cost_limits
 from graph.documents.cost_limits import CostLimits
 from graph.documents.cost_walker import CostWalker
 from graph.documents.operations import Graph
-from graph.request_execution import respond
 from graph.schema import build
 from policy.refusals import InvalidInput
 

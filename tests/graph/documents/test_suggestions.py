@@ -3,10 +3,10 @@
 import json
 
 import pytest
+from graph_requests import respond
 
 from graph import schema
 from graph.documents.suggestions import MAX_NAME, with_suggestion
-from graph.request_execution import respond
 from graph.shape import masked_by, shape_of
 
 VISIBLE = ["subject", "from", "received_at"]

@@ -3,8 +3,8 @@
 import json
 
 import pytest
+from graph_requests import respond
 
-from graph.request_execution import respond
 from policy.vocabulary import EmailField
 from providers.records import mail as mail_records
 

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 import pytest
+from graph_requests import respond
 from in_memory_calendars import Diary, MemoryIds
 
-from graph.request_execution import respond
 from policy.vocabulary import CalendarField
 from providers.calendar.event_ids import event_id
 from providers.calendar.merged_calendars import MergedCalendars

@@ -60,8 +60,10 @@ async def test_an_intent_that_may_have_completed_is_not_repeated(
     fresh, client, world, name, variables
 ):
     headers = [(b"authorization", client.headers["authorization"].encode())]
-    scope = {"type": "http", "headers": headers, "client": ("127.0.0.1", 1)}
-    context = await world.gateway.services.entry.authorize(scope, {"tasks": 1})
+    scope = {"type": "http", "path": "/", "headers": headers, "client": ("127.0.0.1", 1)}
+    entry = world.gateway.services.entry
+    caller = await entry.authenticate(scope, {"tasks": 1})
+    context = await entry.charge_caller(scope, caller, {"tasks": 1})
     context.delivery = SendAttempt(message_id="x", maybe_sent=True)
     fresh.forget()
     operation = Graph(build()).prepare(document(f"tasks/{name}"))

@@ -12,86 +12,71 @@ from typing import Any
 
 import orjson
 
-from gateway.http.entry import RequestEntry
-from gateway.http.graphql_endpoint import GraphQLHandler, read_whole_body
+from gateway.documents.stored import StoredDocuments
+from gateway.http.calls import Calls
+from gateway.http.graphql_call import GraphQLCall
+from gateway.http.graphql_endpoint import GraphQLHandler
 from graph.context import Context
 from graph.documents.operations import Graph
-from graph.errors import denial
-from graph.request_execution import NO_SURFACE_COST, HttpResponse, respond
 from graph.request_log import WHOLE_REQUEST, OperationField
 from policy.caller import Caller
-from policy.refusals import NoDryRun, Refusal
+from policy.refusals import NoDryRun
 from policy.remedies.sentences import remedy
 from policy.vocabulary import LAYER_BY_CODE, Code, Layer
+from rest_compat import errors as rest_errors
+from rest_compat.preferences import Preferences
 from rest_compat.request import RestRequest
 from rest_compat.responses import RestResponse
+from rest_compat.table import RateBucket
 
+_DRY = Preferences(dry_run=True)
 _LIMITS = frozenset({Layer.ADDRESS_LIMIT, Layer.QUOTA})
 _BY_CONTENT = frozenset({Layer.SCOPE, Layer.UPSTREAM})
 _ORDER = tuple(Layer)
 _GATES = _ORDER[: _ORDER.index(Layer.INPUT)]
 
 
-def explain(entry: RequestEntry, graph: Graph) -> GraphQLHandler:
+def explain(calls: Calls, graph: Graph, saved: StoredDocuments) -> GraphQLHandler:
     """Build the handler of POST /graphql/explain."""
 
     async def run(request: RestRequest) -> RestResponse:
-        caller = await entry.authenticate(request.scope, NO_SURFACE_COST)
-        if caller.grant.documents is not None:
-            await _refuse_limited(entry, request, caller)
-        body = await read_whole_body(request)
-        context: Context | None = None
-        refusal: Refusal | None = None
-
-        async def admit(costs: Mapping[str, int]) -> Context:
-            nonlocal context, refusal
-            try:
-                context = await entry.charge_caller(request.scope, caller, costs)
-            except Refusal as limit:
-                refusal = limit
-                raise
-            context.prefers_dry_run = True
-            return context
-
-        status = 500
-        try:
-            reply = await respond(
-                graph,
-                body,
-                admit=admit,
-                request_id=entry.request_id(request.scope),
-                saved=entry.saved,
-            )
-            status = reply.status
-        finally:
-            if context is not None:
-                entry.recorder.record_graphql(context, status)
-        refusal = body if isinstance(body, Refusal) else refusal
-        if context is None or refusal is not None:
-            raise refusal or RuntimeError("nothing was charged, and nothing refused it")
-        answer = {"fields": _fields(context, reply)}
-        return RestResponse(status=200, body=orjson.dumps(answer))
+        return await calls.run(_ExplainCall(request, graph, saved, preferences=_DRY))
 
     return run
 
 
-async def _refuse_limited(entry: RequestEntry, request: RestRequest, caller: Caller) -> None:
-    """
-    Charge and refuse a token that is limited to saved documents: it may not call this endpoint.
+class _ExplainCall(GraphQLCall):
+    """A request that runs dry, and whose reply says how each field went."""
 
-    Raises:
-        Refusal: Always; see docs/spec/saved-documents.md#token-settings.
-    """
-    context = await entry.charge_caller(request.scope, caller, NO_SURFACE_COST)
-    try:
-        context.check_document(())
-    except Refusal as refusal:
-        context.request_log.denials[WHOLE_REQUEST] = denial(refusal, surface=None)
-        entry.recorder.record_graphql(context, 403)
-        raise
+    async def measure(self, caller: Caller) -> RateBucket:
+        if caller.grant.documents is not None:  # it may not call this endpoint
+            return self.bucket
+        return await super().measure(caller)
+
+    async def pass_gates(self, context: Context) -> None:
+        self.context = context
+        if context.caller.grant.documents is not None:
+            context.check_document(())
+        await super().pass_gates(context)
+
+    async def run(self, context: Context) -> RestResponse:
+        return self._explain(await super().run(context), context)
+
+    def refuse(self, refusal: BaseException, request_id: str) -> RestResponse:
+        reply = super().refuse(refusal, request_id)
+        if self._sent is None or self.context is None:  # nothing of the document was read
+            return rest_errors.refuse(refusal, request_id=request_id)
+        return self._explain(reply, self.context)
+
+    def _explain(self, reply: RestResponse, context: Context) -> RestResponse:
+        return RestResponse(status=200, body=orjson.dumps({"fields": _fields(context, reply)}))
+
+    def finish(self, reply: RestResponse, context: Context | None) -> RestResponse:
+        del context
+        return reply
 
 
-def _fields(context: Context, reply: HttpResponse) -> list[dict[str, Any]]:
+def _fields(context: Context, reply: RestResponse) -> list[dict[str, Any]]:
     """Return the outcome of each root field and edge, or one of the whole document."""
     log = context.request_log
     by_key: dict[str, Mapping[str, Any]] = {}
