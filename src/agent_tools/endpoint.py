@@ -22,9 +22,9 @@ from graph.errors import described
 from policy.refusals import Refusal
 from policy.vocabulary import Code, nearest
 from rest_compat.body import parse, read_body
-from rest_compat.calls import Call
+from rest_compat.calls import PlainCall
 from rest_compat.endpoint import Responder
-from rest_compat.errors import CHALLENGE, refuse
+from rest_compat.errors import CHALLENGE
 from rest_compat.request import RestRequest
 from rest_compat.responses import RestResponse, send_response
 from rest_compat.table import Endpoint, RateBucket
@@ -142,7 +142,7 @@ class AgentEndpoint:
         Raises:
             Refusal: 401 or 429.
         """
-        response = await self._base.calls.run(_Charge(request, _BUCKET))
+        response = await self._base.calls.run(PlainCall(request, _BUCKET, _nothing))
         if response.causes:
             raise response.causes[0]
 
@@ -340,15 +340,8 @@ class AgentEndpoint:
         return result
 
 
-class _Charge(Call):
-    """A request that runs no document."""
-
-    async def run(self, context: Any) -> RestResponse:
-        del context
-        return RestResponse(status=200)
-
-    def refuse(self, refusal: BaseException, request_id: str) -> RestResponse:
-        return refuse(refusal, request_id=request_id)
+async def _nothing(_context: Any) -> RestResponse:
+    return RestResponse(status=200)
 
 
 def _declined() -> Answer:

@@ -1,5 +1,5 @@
 """
-Protocols of the services that this package calls, besides those of `rest_compat.ports`.
+Protocols of the services that this package calls, besides `rest_compat.calls.Calls`.
 
 `gateway` passes the implementations in. This package knows neither policy decisions nor providers.
 """

@@ -186,16 +186,7 @@ class Services:
         from gateway.explain.explainer import Explainer  # noqa: PLC0415 - administrators ask it
         from gateway.explain.runner import DryRunner  # noqa: PLC0415
 
-        runner = DryRunner(
-            self.entry,
-            self.rows,
-            graph=prepared.graph(),
-            prepare=prepared.of_table,
-            saved=self.documents,
-            ledger=self.idempotency,
-            strict=self.settings.strict_parameters,
-        )
-        return Explainer(runner, self.authenticator)
+        return Explainer(DryRunner(self), self.authenticator)
 
     # -- logs
 

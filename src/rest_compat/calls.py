@@ -7,7 +7,7 @@ authenticated, charged, admitted by its gates, run once and recorded is decided 
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Protocol
 
@@ -104,33 +104,48 @@ class Call(ABC):
         return reply
 
 
-class RefusedCall(Call):
-    """A request that nothing answers: its caller is authenticated and charged, then refused."""
+class PlainCall(Call):
+    """A call without a document: *answer* makes the reply, or refuses; *surface* shapes that."""
 
     def __init__(
         self,
         request: RestRequest,
         bucket: RateBucket,
-        refusal: Refusal,
+        answer: "Callable[[Context], Awaitable[RestResponse]]",
         *,
         surface: Surface | None = None,
-        documents: Sequence[str] | None = None,
     ) -> None:
-        """*surface* shapes it; a token that may run none of *documents* learns that instead."""
         super().__init__(request, bucket)
-        self._refusal = refusal
+        self._answer = answer
         self._surface = surface
-        self._documents = documents
 
     async def run(self, context: "Context") -> RestResponse:
-        """Refuse it."""
-        if self._documents is not None:
-            context.check_document(self._documents)
-        raise self._refusal
+        return await self._answer(context)
 
     def refuse(self, refusal: BaseException, request_id: str) -> RestResponse:
-        """Shape the refusal as the surface does."""
         return errors.refuse(refusal, request_id=request_id, surface=self._surface)
+
+
+def refused_call(
+    request: RestRequest,
+    bucket: RateBucket,
+    refusal: Refusal,
+    *,
+    surface: Surface | None = None,
+    documents: Sequence[str] | None = None,
+) -> Call:
+    """
+    Build the call that nothing answers: its caller is authenticated and charged, then refused.
+
+    A token that may run none of *documents* learns that instead.
+    """
+
+    async def refuse(context: "Context") -> RestResponse:
+        if documents is not None:
+            context.check_document(documents)
+        raise refusal
+
+    return PlainCall(request, bucket, refuse, surface=surface)
 
 
 class Calls(Protocol):

@@ -7,10 +7,10 @@ import msgspec
 from starlette.types import Scope
 
 from rest_compat import errors
-from rest_compat.calls import Call, Calls
+from rest_compat.calls import Calls, PlainCall
 from rest_compat.request import RestRequest
 from rest_compat.responses import RestResponse
-from rest_compat.table import Endpoint, RateBucket, access
+from rest_compat.table import Endpoint, access
 
 if TYPE_CHECKING:
     from graph.context import Context
@@ -42,21 +42,12 @@ class DescriptionResponder:
         self, request: RestRequest, _path: Mapping[str, str]
     ) -> Coroutine[Any, Any, RestResponse]:
         """Answer *request*; refusals are responses too."""
-        return self._calls.run(_DescriptionCall(request, self.endpoint.bucket, self._description))
+        return self._calls.run(PlainCall(request, self.endpoint.bucket, self._render))
+
+    async def _render(self, context: "Context") -> RestResponse:
+        body = await self._description.render(context)
+        return RestResponse(status=200, body=body, content_type=self._description.content_type)
 
     def refuse(self, refusal: BaseException, scope: Scope) -> RestResponse:
         """Build the error response of this call."""
         return errors.refuse(refusal, request_id=self._calls.request_id(scope))
-
-
-class _DescriptionCall(Call):
-    def __init__(self, request: RestRequest, bucket: RateBucket, description: Description) -> None:
-        super().__init__(request, bucket)
-        self._description = description
-
-    async def run(self, context: "Context") -> RestResponse:
-        body = await self._description.render(context)
-        return RestResponse(status=200, body=body, content_type=self._description.content_type)
-
-    def refuse(self, refusal: BaseException, request_id: str) -> RestResponse:
-        return errors.refuse(refusal, request_id=request_id)

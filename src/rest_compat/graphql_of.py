@@ -12,7 +12,7 @@ from starlette.types import Message, Scope
 from policy.refusals import Refusal
 from policy.vocabulary import not_known
 from rest_compat import errors
-from rest_compat.calls import Calls, RefusedCall
+from rest_compat.calls import Calls, refused_call
 from rest_compat.request import RestRequest, invalid_parameter, path_segments
 from rest_compat.responses import RestResponse
 from rest_compat.table import Endpoint, access
@@ -39,7 +39,7 @@ class GraphqlOfResponder:
             named = _named_call(request)
         except Refusal as refusal:
             bucket = self.endpoint.bucket
-            return await self._calls.run(RefusedCall(request, bucket, refusal, documents=()))
+            return await self._calls.run(refused_call(request, bucket, refusal, documents=()))
         return await self._answer(named)
 
     def refuse(self, refusal: BaseException, scope: Scope) -> RestResponse:

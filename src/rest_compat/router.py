@@ -17,7 +17,7 @@ from policy.refusals import NotFound, Refusal
 from policy.vocabulary import Code, Layer
 from rest_compat import errors
 from rest_compat.body import ClientGone
-from rest_compat.calls import Calls, RefusedCall
+from rest_compat.calls import Calls, refused_call
 from rest_compat.contents import send_stream
 from rest_compat.descriptions import Description, DescriptionResponder
 from rest_compat.endpoint import Responder
@@ -169,7 +169,7 @@ class Router:
         endpoint = self._endpoint_below_prefix(request.segments)
         if endpoint is None:
             return self._error_response(problem, request.scope, endpoint)
-        call = RefusedCall(request, endpoint.bucket, problem, surface=endpoint.surface)
+        call = refused_call(request, endpoint.bucket, problem, surface=endpoint.surface)
         return await self._calls.run(call)
 
     def _error_response(

@@ -24,11 +24,11 @@ MAX_MODULES = 22  # in one folder, its `__init__` included
 # raised only in a commit that says what the lines are for.
 BUDGETS = {
     "agent_tools": 2_300,
-    "gateway": 32_080,
-    "graph": 17_630,
+    "gateway": 32_160,
+    "graph": 17_330,
     "policy": 4_950,
     "providers": 43_240,
-    "rest_compat": 5_860,
+    "rest_compat": 5_840,
 }
 
 # Each exception says why.

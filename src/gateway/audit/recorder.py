@@ -122,7 +122,7 @@ class Recorder:
         failure: BaseException | None,
     ) -> None:
         """
-        Record a REST call; a `rest_compat.ports.CallObserver` for operations of `graph`.
+        Record a REST call; without an *operation* no document of a row ran.
 
         *failure* is a bug. A saved document also has a row for each of its edges that ran.
         """

@@ -41,7 +41,7 @@ class Explainer:
         subject = await Subject.read(tokens, self._callers, timestamps.now_ms())
 
         async def run_dry(parts: Any) -> DryRunResult:
-            return await self._runner.run(question, subject.changed(parts), address=address)
+            return await self._runner.ask(question, subject.changed(parts), address=address)
 
         refusing = await self._refusing_ancestor(question, subject, address)
         if refusing is None:
@@ -88,7 +88,7 @@ class Explainer:
         """Return the id of the highest ancestor that may not do it itself; None: all may."""
         of_ancestors = replace(question, expected_effect=None)  # a digest is one token's own
         for ancestor in reversed(subject.ancestors):
-            result = await self._runner.run(of_ancestors, ancestor, address=address)
+            result = await self._runner.ask(of_ancestors, ancestor, address=address)
             if result.denial is not None:
                 return ancestor.token.id
         return None

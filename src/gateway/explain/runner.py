@@ -6,28 +6,25 @@ the token is recorded, no allow rule is stored, and upstream is read but never c
 (`providers.dry_run`).
 """
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 import orjson
 from graphql import GraphQLError
 from starlette.types import Message, Scope
 
-from gateway.documents.stored import StoredDocuments
+from gateway.documents import prepared
 from gateway.explain.dry_run import DryRunState, RateWindow
 from gateway.explain.request import Call, Document, Question
 from gateway.explain.result import DryRunResult
 from gateway.explain.subject import Subject
 from gateway.http.calls import Calls
-from gateway.http.entry import RequestEntry
 from gateway.http.graphql_call import GraphQLCall
 from gateway.ratelimit.windows import UnlimitedCounter
-from gateway.store.idempotency.store import IdempotencyStore
 from graph.context import Context
 from graph.documents.operation import Operation
-from graph.documents.operations import Graph
-from graph.documents.rest_operation import RestOperation
 from policy.quota import Charge
 from policy.refusals import Refusal, TooManyRequests
 from policy.vocabulary import Layer
@@ -37,41 +34,37 @@ from rest_compat.preferences import EFFECT_HEADER
 from rest_compat.request import RestRequest
 from rest_compat.responses import Content
 from rest_compat.router import rest_app
-from rest_compat.table import Endpoint, RateBucket
+from rest_compat.table import RateBucket
+
+if TYPE_CHECKING:
+    from gateway.services import Services
 
 _STATE = "gateway.explain"  # scope key of the `DryRunState`
 REQUEST_ID = "dry-run"
 
 
-class DryRunner:
-    """Runs calls dry. One per process."""
+class DryRunner(Calls):
+    """Runs calls dry: without a token text, uncharged and not recorded. One per process."""
 
-    def __init__(  # noqa: PLR0913 - the parts of a process
-        self,
-        entry: RequestEntry,
-        endpoints: Sequence[Endpoint],
-        *,
-        graph: Graph,
-        prepare: Callable[[str], RestOperation],
-        saved: StoredDocuments,
-        ledger: IdempotencyStore,
-        strict: bool = False,
-    ) -> None:
-        """
-        *prepare* plans the documents of *endpoints*; *strict* as in `rest_compat.router.rest_app`.
-
-        *saved* are the saved documents. *ledger* is never used: a dry run has no Idempotency-Key.
-        """
-        self._entry = entry
-        self._endpoints = {(endpoint.method, endpoint.path): endpoint for endpoint in endpoints}
-        self._graph = graph
-        self._saved = saved
-        self._calls = _DryCalls(self, entry, ledger)
+    def __init__(self, services: "Services") -> None:
+        # The ledger is never used: a dry run has no Idempotency-Key.
+        super().__init__(services.entry, services.idempotency)
+        self._endpoints = {(row.method, row.path): row for row in services.rows}
+        self._graph = prepared.graph()
+        self._saved = services.documents
         self._rest_app = rest_app(
-            endpoints, prepare=prepare, calls=self._calls, saved=saved, strict=strict
+            services.rows,
+            prepare=prepared.of_table,
+            calls=self,
+            saved=services.documents,
+            strict=services.settings.strict_parameters,
         )
 
-    async def run(
+    def request_id(self, scope: Scope) -> str:
+        del scope
+        return REQUEST_ID
+
+    async def ask(
         self, question: Question, subject: Subject, *, address: str | None = None
     ) -> DryRunResult:
         """Run *question* dry for *subject*; *address* is its client address, if known."""
@@ -80,25 +73,41 @@ class DryRunner:
             return await self._document(question, state)
         return await self._call(question, DryRunState(subject=subject, address=address))
 
-    async def admit(self, state: DryRunState, costs: Mapping[str, int], mount: str = "") -> Context:
+    async def admit(self, call: RestCall) -> Context:
         """
         Check limits and token in the order of `gateway.http.entry`, and build the context.
 
         Raises:
             Refusal: A limit is exceeded, or the token is revoked or expired.
         """
-        state.costs = costs
-        await self._check_limits(state, self._address_charges(state.address, costs, mount))
-        state.subject.require_alive()
+        state: DryRunState = call.request.scope[_STATE]
         caller = state.subject.caller
+        state.costs = costs = (await call.measure(caller)).requests
+        address_charges = self._address_charges(state.address, costs, call.bucket.mount)
+        await self._check_limits(state, address_charges)
+        state.subject.require_alive()
         quota_charges = [
             (Layer.QUOTA, charge._replace(windows=(window,)))
             for charge in caller.quota_charges(sum(costs.values()))
             for window in charge.windows
         ]
         await self._check_limits(state, quota_charges)
-        state.context = self._entry.build_context(caller, costs, request_id=REQUEST_ID)
-        return state.context
+        context = self._entry.build_context(caller, costs, request_id=REQUEST_ID)
+        context.require_all, context.saved_document = call.partial_fail, call.document
+        state.context, state.operation = context, call.operation
+        return context
+
+    def record(self, call: RestCall, *_: object) -> None:
+        """Record nothing."""
+
+    async def may_run(self, scope: Scope, bucket: RateBucket, document: str) -> bool:
+        del scope, bucket, document
+        return True  # the gates refuse, so that the explanation names the document
+
+    def open_content(self, context: Context) -> AbstractAsyncContextManager[Content]:
+        """Open nothing: the operation has found the file, and its bytes are not needed."""
+        del context
+        return nullcontext(Content("", None, None, _no_bytes()))
 
     async def _call(self, call: Call, state: DryRunState) -> DryRunResult:
         scope: Scope = {
@@ -134,7 +143,6 @@ class DryRunner:
             "operationName": question.operation,
             "extensions": {"dryRun": question.dry_run, "ifEffect": question.expected_effect},
         }
-
         sent = GraphQLCall(
             RestRequest({"headers": [], _STATE: state}, _receive_nothing),
             self._graph,
@@ -142,7 +150,7 @@ class DryRunner:
             sent=orjson.dumps(request),
         )
         with dry_run() as run:
-            reply = await self._calls.run(sent)
+            reply = await self.run(sent)
         state.operation = self._operation(question)
         if run.ended:
             return DryRunResult(state=state, status=200, reached_write=True)
@@ -187,38 +195,6 @@ class DryRunner:
             if remaining < charge.cost:
                 wait = max(1, usage.reset - state.subject.now // 1000)
                 raise TooManyRequests(wait, layer=layer)
-
-
-class _DryCalls(Calls):
-    """The calls of dry runs: without a token text, uncharged and not recorded."""
-
-    def __init__(self, runner: DryRunner, entry: RequestEntry, ledger: IdempotencyStore) -> None:
-        super().__init__(entry, ledger)
-        self._runner = runner
-
-    def request_id(self, scope: Scope) -> str:
-        del scope
-        return REQUEST_ID
-
-    async def admit(self, call: RestCall) -> Context:
-        state: DryRunState = call.request.scope[_STATE]
-        costs = (await call.measure(state.subject.caller)).requests
-        context = await self._runner.admit(state, costs, call.bucket.mount)
-        context.require_all, context.saved_document = call.partial_fail, call.document
-        state.operation = call.operation
-        return context
-
-    def record(self, call: RestCall, *_: object) -> None:
-        """Record nothing."""
-
-    async def may_run(self, scope: Scope, bucket: RateBucket, document: str) -> bool:
-        del scope, bucket, document
-        return True  # the gates refuse, so that the explanation names the document
-
-    def open_content(self, context: Context) -> AbstractAsyncContextManager[Content]:
-        """Open nothing: the operation has found the file, and its bytes are not needed."""
-        del context
-        return nullcontext(Content("", None, None, _no_bytes()))
 
 
 def _headers(call: Call) -> list[tuple[bytes, bytes]]:

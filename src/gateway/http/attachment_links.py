@@ -8,7 +8,7 @@ token, with a rotation of the token, and with whatever the token may not do any 
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Protocol
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import msgspec
@@ -18,6 +18,9 @@ from gateway.secrets.keyring import Keyring
 from gateway.store.timestamps import ClockMs, from_ms, now_ms
 from policy.caller import Caller
 from policy.refusals import NotFound
+
+if TYPE_CHECKING:
+    from gateway.http.entry import RequestEntry
 
 PREFIX = "/api/access/attachments/"
 LIFETIME_MS = 5 * 60 * 1000
@@ -100,16 +103,7 @@ def link_of(scope: Scope) -> AttachmentLink | None:
     return link if isinstance(link, AttachmentLink) else None
 
 
-class LinkEntry(Protocol):
-    """The part of `gateway.http.entry.RequestEntry` that following a link needs."""
-
-    attachment_links: AttachmentLinks
-
-    async def charge_unauthenticated(self, scope: Scope) -> None:
-        """Charge the client address of an invalid link; may refuse."""
-
-
-def follow_links(entry: LinkEntry, table: ASGIApp) -> ASGIApp:
+def follow_links(entry: "RequestEntry", table: ASGIApp) -> ASGIApp:
     """Build the application below `PREFIX`: it passes the call of each link to *table*."""
 
     async def follow(scope: Scope, receive: Receive, send: Send) -> None:

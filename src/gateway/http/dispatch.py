@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from gateway.errors import Overloaded
 from gateway.http import attachment_links
 from gateway.http.admission_control import PROBES
+from gateway.http.entry import RequestEntry
 from gateway.http.health import METRICS
 from gateway.http.request_state import request_state
 from gateway.ratelimit.buckets import AGENTS_PATH
@@ -61,7 +62,7 @@ class Dispatcher:
         rest_of: Handler,
         explain: Handler,
         probes: Mapping[str, Handler],
-        entry: attachment_links.LinkEntry,
+        entry: RequestEntry,
         agents: ASGIApp,
         admin_port: int | None = None,
     ) -> None:

@@ -72,7 +72,7 @@ class _RestOfCall(GraphQLCall):
         return self.bucket
 
     async def pass_gates(self, context: Context) -> None:
-        await self.require_allowed(context)
+        self.context = context
 
     async def run(self, context: Context) -> RestResponse:
         answer = _rest_call(self._graph, self._base_url, await self.require_allowed(context))

@@ -13,7 +13,7 @@ from graph.documents.saved_operation import SavedOperation
 from policy.refusals import NotFound, Refusal
 from policy.vocabulary import Code, Layer
 from rest_compat import errors
-from rest_compat.calls import RefusedCall
+from rest_compat.calls import refused_call
 from rest_compat.endpoint import Responder
 from rest_compat.idempotency import normal_path
 from rest_compat.ledger import Intent
@@ -178,7 +178,7 @@ class SavedRoutes:
     ) -> RestResponse:
         """Answer *problem*, or 403 to a token that may run none of *documents* anyway."""
         names = [document.name for document in documents]
-        return await self._base.calls.run(RefusedCall(request, _BUCKET, problem, documents=names))
+        return await self._base.calls.run(refused_call(request, _BUCKET, problem, documents=names))
 
     def _refuse(self, request: RestRequest, problem: Refusal) -> RestResponse:
         return errors.refuse(problem, request_id=self._base.calls.request_id(request.scope))
