@@ -97,7 +97,7 @@ async def approve(
                 raise SignInFailed("access_denied", "This one-time link was used already.")
             await session.delete(link)
         parent, *ancestors = chain = await child_tokens.lock(session, request.token_id or 0)
-        whole = effective_settings(parent, ancestors)
+        whole = await asyncio.to_thread(effective_settings, parent, ancestors)
         child_tokens.require_children_allowed(whole, chain, allowed=request.link is not None)
         wanted = presets.presets_for(agents=bool(request.path))[preset].settings
         if connections is not None:
