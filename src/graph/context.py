@@ -23,7 +23,7 @@ from graph.masking import masks
 from graph.request_log import Denial, RequestLog
 from policy.caller import Caller
 from policy.refusals import InvalidInput
-from policy.vocabulary import LAYER_BY_CODE, Code, RuleType, Surface
+from policy.vocabulary import LAYER_BY_CODE, Code, EmailOp, RuleType, Surface
 from providers.calendar.merged_calendars import MergedCalendars
 from providers.content.fingerprints import Fingerprint
 from providers.content.merged_content import MergedContent
@@ -126,6 +126,8 @@ class Context:
             prefixed id.
         attachment_link: Returns the signed address of an attachment of this token, by the prefixed
             id of its message and its own id, and when the address expires.
+        narrow_mail: Returns mailboxes as their accounts narrow them, for calls about drafts that
+            need an operation, or for all other calls.
         uploads: The files that this token uploaded to attach them.
         child_tokens: The tokens that were made from this one.
         attachment: The attachment that the operation found; its bytes are not requested yet.
@@ -162,6 +164,9 @@ class Context:
     attachment_link: Callable[[str, str], tuple[str, datetime]] | None = field(
         default=None, repr=False
     )
+    narrow_mail: Callable[[MergedMailbox, Caller, EmailOp | None], MergedMailbox] | None = field(
+        default=None, repr=False
+    )
     uploads: UploadsOfToken | None = field(default=None, repr=False)
     child_tokens: ChildTokens | None = field(default=None, repr=False)
     attachment: AttachmentFile | None = field(default=None, repr=False)
@@ -171,6 +176,18 @@ class Context:
 
     def __post_init__(self) -> None:
         self.hidden = masks.hidden(self.caller.grant)
+        if self.caller.grant.accounts:
+            self._whole_mail = self.mail
+            self.mail = self._narrowed_mail(None)
+
+    def mail_of_drafts(self, operation: EmailOp) -> MergedMailbox:
+        """Return the mailboxes for calls about drafts, which need *operation* of an account."""
+        return self._narrowed_mail(operation) if self.caller.grant.accounts else self.mail
+
+    def _narrowed_mail(self, operation: EmailOp | None) -> MergedMailbox:
+        if self.narrow_mail is None:
+            raise TypeError("The settings of accounts need what narrows mailboxes.")
+        return self.narrow_mail(self._whole_mail, self.caller, operation)
 
     def check_document(self, names: Sequence[str]) -> None:
         """

@@ -140,10 +140,16 @@ async def run(  # noqa: PLR0913 - what a mutation runs with
 def _hidden(operation: WriteOperation, caller: Caller) -> frozenset[str]:
     """Return the mask words whose fields may not be shown; all, of mail that may not be read."""
     reads = (EmailOp.VIEW_DRAFTS,) if operation.name in _OF_DRAFTS else EMAIL_READS
-    if operation.surface is Surface.EMAIL and not any(map(caller.allows, reads)):
+    return hidden_words(operation.surface, caller, reads)
+
+
+def hidden_words(
+    surface: Surface | None, caller: Caller, reads: Iterable[EmailOp]
+) -> frozenset[str]:
+    """Return the mask words that *caller* does not see; all, of mail, without one of *reads*."""
+    if surface is Surface.EMAIL and not any(map(caller.allows, reads)):
         return frozenset({"is_read", *(word.value for word in EmailField)})
-    fields = _FIELDS.get(operation.surface, ())
-    return frozenset(word.value for word in fields if caller.hides(word))
+    return frozenset(word.value for word in _FIELDS.get(surface, ()) if caller.hides(word))
 
 
 async def _confirmed(resolve: Callable[[], Awaitable[R]], preview: WritePreview) -> R:
@@ -253,7 +259,7 @@ def _allowed_by(
 ) -> Mapping[str, Any]:
     """Name the operation of the token, and the recipient patterns that the shown people match."""
     allowed: dict[str, Any] = {"operation": operation.allowed_by}
-    rules = caller.grant.recipients
+    rules = caller.on(preview.connection).grant.recipients
     shown = _recipients(preview) or {}
     if rules is not None and preview.recipients is not None and "hidden" not in shown:
         people = (person for members in shown.values() for person in members)

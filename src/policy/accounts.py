@@ -7,6 +7,7 @@ token's is the token's.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 from types import MappingProxyType
 from typing import Any
 
@@ -14,7 +15,7 @@ from policy.containment import SETTINGS
 from policy.gates import Connection
 from policy.grants import Grant
 from policy.refusals import Detail, InvalidInput
-from policy.vocabulary import Code, Surface
+from policy.vocabulary import Code, SendMode, Surface
 
 # Surface -> the attributes of a grant that an account of it narrows.
 ATTRIBUTES: Mapping[Surface, tuple[str, ...]] = MappingProxyType(
@@ -44,6 +45,9 @@ ATTRIBUTES: Mapping[Surface, tuple[str, ...]] = MappingProxyType(
 )
 
 
+_APART = frozenset({Surface.EMAIL})  # each of their accounts is narrowed for itself
+
+
 class AmbiguousAccount(InvalidInput):
     """A write could go to several *connections*, and names none."""
 
@@ -65,11 +69,34 @@ def usable(grant: Grant, connection: Connection) -> bool:
 
 
 def narrowed(grant: Grant, connections: Iterable[Connection]) -> Grant:
-    """Return *grant* as all of its usable *connections* narrow it, each on its surface."""
-    for connection in connections:
-        if usable(grant, connection):
-            grant = on_account(grant, connection)
-    return grant
+    """
+    Return *grant* as its usable *connections* narrow it, each on its surface.
+
+    Of the surfaces in `_APART` it has what one of them allows at least, of the others what all of
+    them allow. Recipients are its own when the connections do not narrow them all together.
+    """
+    used = [connection for connection in connections if usable(grant, connection)]
+    of_one_surface = len({connection.kind for connection in used}) == 1
+    values: dict[str, Any] = {}
+    for surface, attributes in ATTRIBUTES.items():
+        grants = [on_account(grant, each) for each in used if each.kind == surface]
+        for attribute in attributes if grants else ():
+            stated = [getattr(each, attribute) for each in grants]
+            together = surface not in _APART or len(grants) == 1
+            if attribute != "recipients" or (together and of_one_surface):
+                combine = SETTINGS[attribute].meet if together else _wider
+                values[attribute] = reduce(combine, stated)
+    return replace(grant, **values)
+
+
+def _wider(value: Any, other: Any) -> Any:
+    """Return the value that allows what *value* or *other* allows."""
+    match value, other:
+        case (SendMode(), _):
+            return SendMode.DIRECT if SendMode.DIRECT in {value, other} else value
+        case (frozenset(), frozenset()):
+            return value | other
+    raise TypeError(f"Values of accounts that have no join: {value!r}.")
 
 
 def on_account(grant: Grant, connection: Connection) -> Grant:

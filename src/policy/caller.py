@@ -1,7 +1,7 @@
 """`Caller`: the authenticated access token, which every resolver asks for permission."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from policy import containment, describe, gates
-from policy.accounts import AmbiguousAccount, narrowed
+from policy.accounts import AmbiguousAccount, narrowed, on_account
 from policy.gates import Connection
 from policy.grants import Grant, TokenQuota
 from policy.quota import Charge, token_charges
@@ -20,6 +20,7 @@ from policy.refusals import (
     FieldNotVisible,
     NoUsableConnection,
     RecipientNotAllowed,
+    Refusal,
 )
 from policy.rule_chain import RuleChain, Rules
 from policy.rules import RuleSet
@@ -93,7 +94,8 @@ class Caller:
         ancestor_revs: Their policy revisions.
         rules: The compiled collab rules; without rules nothing on that surface is allowed.
         connections: Every connection that the token reaches, in any status, lowest id first.
-        grant: As the connections narrow it, if it has `accounts`.
+        grant: As the connections narrow it, if it has `accounts`; `on` tells each of them.
+        token_grant: The grant before that.
         audience: The only path that accepts the token; None: every path does.
     """
 
@@ -111,10 +113,65 @@ class Caller:
     ancestors: tuple[Ancestor, ...] = ()
     ancestor_revs: tuple[int, ...] = ()
     audience: str | None = None
+    token_grant: Grant = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "token_grant", self.grant)
         if self.grant.accounts:
             object.__setattr__(self, "grant", narrowed(self.grant, self.connections))
+
+    def on(self, connection_id: int | None) -> "Caller":
+        """Return the caller as a connection alone narrows it; None, or an unknown one: itself."""
+        if not self.grant.accounts:
+            return self
+        connections = tuple(each for each in self.connections if each.id == connection_id)
+        if not connections:
+            return self
+        if connection_id not in self._on:
+            grant = on_account(self.token_grant, connections[0])
+            self._on[connection_id] = replace(self, grant=grant, connections=connections)
+        return self._on[connection_id]
+
+    def within(self, surface: Surface) -> "Caller":
+        """Return the caller as the connections of *surface* narrow it, recipients included."""
+        if not self.grant.accounts:
+            return self
+        connections = tuple(each for each in self.connections if each.kind == surface)
+        return replace(self, grant=self.token_grant, connections=connections)
+
+    def admitted(
+        self, connections: Iterable[Connection], check: Callable[["Caller"], None]
+    ) -> list[Connection]:
+        """
+        Return those of *connections* that *check* does not refuse, each as it narrows the caller.
+
+        Raises:
+            Refusal: That of the first one, when all are refused.
+        """
+        refusals: list[Refusal] = []
+        admitted: list[Connection] = []
+        for connection in connections:
+            try:
+                check(self.on(connection.id))
+                admitted.append(connection)
+            except Refusal as refusal:
+                refusals.append(refusal)
+        if refusals and not admitted:
+            raise refusals[0]
+        return admitted
+
+    def require_any(
+        self, surface: Surface, check: Callable[["Caller"], None], *, provider: str | None = None
+    ) -> None:
+        """
+        Check that an account of *surface*, or of a *provider* among them, admits a call.
+
+        Raises:
+            Refusal: As `admitted`.
+        """
+        if self.grant.accounts:
+            usable = self.usable_connections(surface)
+            self.admitted([each for each in usable if provider in {None, each.provider}], check)
 
     def admit(self, surface: Surface, *operations: Operation) -> None:
         """
@@ -314,6 +371,11 @@ class Caller:
     @cached_property
     def _usable(self) -> dict[Surface, tuple[Connection, ...]]:
         """The usable connections of the surfaces that were asked for."""
+        return {}
+
+    @cached_property
+    def _on(self) -> dict[int | None, "Caller"]:
+        """The callers of connections that were asked for."""
         return {}
 
     @cached_property

@@ -167,13 +167,12 @@ class Calls:
         seed = f"{context.caller.token_id}:{attempt.seed}"
         earlier = range(max(1, attempt.number - EARLIER_ATTEMPTS), attempt.number)
         names = [_message_id(f"{seed}:{number}") for number in (*earlier, attempt.number)]
-        if context.caller.holds_mail:
-            # A draft to be held is looked up by the name that an earlier attempt gave it.
-            names = [_message_id(seed)]
         fence = AttemptFence(attempt, self._ledger)
         context.delivery = SendAttempt(
             message_id=names[-1],
             earlier_ids=tuple(names[:-1]),
+            # A draft to be held is looked up by the name that an earlier attempt gave it.
+            held_id=_message_id(seed),
             maybe_sent=attempt.maybe_sent,
             draft_id=attempt.draft,
             store_draft=fence.store_draft,

@@ -23,6 +23,7 @@ from gateway.ratelimit.buckets import AGENTS_PATH, GRAPHQL_PATHS, MANAGEMENT, bu
 from gateway.store.database import StorageUnavailable
 from graph import errors
 from graph.context import Context
+from graph.emails.account_drafts import narrow_mail
 from graph.request_log import RequestLog
 from policy.caller import Caller
 from policy.refusals import Refusal, Unauthenticated
@@ -139,6 +140,7 @@ class RequestEntry:
             rule_intents=self._services.rule_intents,
             uploads=self._services.uploads.of(caller.token_id),
             child_tokens=self._services.child_tokens.of(caller),
+            narrow_mail=narrow_mail,
             **self._services.accounts.ports_for(caller, costs),
         )
 

@@ -29,6 +29,7 @@ Requests = Annotated[int, Keywords(ge=0, le=MAX_REQUESTS)]
 
 
 CLOSED = ConfigDict(extra="forbid")
+AS_THE_TOKEN = about("As that of the token, on the account.")
 DOCUMENTS = Keywords(
     anyOf=[
         {"type": "string", "enum": ["any", "saved"]},

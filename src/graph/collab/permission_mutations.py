@@ -16,7 +16,7 @@ from graph.context import Context, Info
 from graph.masking.guards import guarded
 from policy.recipients import Recipient
 from policy.refusals import InvalidInput, NotFound
-from policy.vocabulary import Code, CollabField, CollabOp
+from policy.vocabulary import Code, CollabField, CollabOp, Surface
 from providers.collab_ids import ItemKey
 from providers.ports.collab import Share
 from providers.records.collab import File, Permission
@@ -37,7 +37,7 @@ async def share_file(
     context = info.context
     key, share = ids.parse_file(file_id), _share(written)
     path = "input.type" if share.email is None else "input.emailAddress"
-    context.caller.require_recipients([Recipient(share.email, path)])
+    context.caller.within(Surface.COLLAB).require_recipients([Recipient(share.email, path)])
     file = await _read_with_contents(context, key)
     context.refuse_uncertain_retry()  # the provider would notify the recipients again
     previews.describe_share(file, share)
@@ -61,7 +61,9 @@ async def update_file_permission(
     _require_visible_holders(context)
     file = await _read_with_contents(context, key)
     changed = await _require_changeable(context, key, permission)
-    context.caller.require_recipients(Recipient(holder.email_address) for holder in changed)
+    context.caller.within(Surface.COLLAB).require_recipients(
+        Recipient(holder.email_address) for holder in changed
+    )
     role = _shared_role(written.role)
     previews.describe_permission(context, file, permission, changed, role=role)
     change = context.content.update_permission(key, permission, role)
@@ -96,7 +98,7 @@ async def _read_with_contents(context: Context, key: ItemKey) -> File:
 
 def _require_visible_holders(context: Context) -> None:
     """Refuse when the token has recipient rules and may not see who holds permissions."""
-    caller = context.caller
+    caller = context.caller.within(Surface.COLLAB)
     if caller.limits_recipients:
         caller.require_visible_recipients("Changing a permission", CollabField.SHARED_WITH)
 

@@ -9,6 +9,9 @@ The email surface of the schema.
     drafts, draft_mutations  root fields of drafts
     uploads         root mutations that store and delete a file to attach
     problems        problems of an input
+    admission       checks of a call by the accounts that it may be about
+    account_drafts  the drafts of an account with settings of its own
+    account_mailbox the mailbox of an account with settings of its own
     sending         inputs of the sending mutations -> checked messages
     previews        what a mutation is about to write, for previews
     texts           bodies as readable text

@@ -6,8 +6,8 @@ from typing import Annotated, TypeVar
 import strawberry
 
 from graph.context import Context, Info
-from graph.emails import attached_files, inputs, previews, sending
-from graph.emails.drafts import DraftId, no_draft, require_known
+from graph.emails import admission, attached_files, inputs, previews, sending
+from graph.emails.drafts import DraftId, no_draft
 from graph.emails.enums import BodyType
 from graph.emails.mutations import done, translate_send_failures
 from graph.emails.problems import Problems, unsafe
@@ -17,30 +17,21 @@ from graph.masking.guards import guarded
 from policy.caller import Caller
 from policy.recipients import Recipient
 from policy.refusals import Conflict, InvalidInput, NotFound, ReadOnlyConnection
-from policy.vocabulary import Code, EmailField, EmailOp, Surface
+from policy.vocabulary import Code, EmailOp, Surface
 from providers import failures
 from providers.mail.drafts.merged_drafts import MergedDrafts
 from providers.ports.drafts import DraftChange
-from providers.ports.mail import CheckRecipients, ReadOnlyMailbox, UnsafeMessage
+from providers.ports.mail import CheckRecipients, ReadOnlyMailbox, SendAttempt, UnsafeMessage
 from providers.records.mail import Participant
 from providers.write_previews import Resource
 
 MAX_REMOVED = 50
-_RECIPIENTS = (EmailField.TO, EmailField.CC, EmailField.BCC)
-
-# Who is added to the recipients of a draft will read these (docs/spec/drafts.md#hidden-fields).
-_READ_BY_RECIPIENTS = (
-    EmailField.SUBJECT,
-    EmailField.TO,
-    EmailField.CC,
-    EmailField.BODY,
-    EmailField.ATTACHMENTS,
-)
-
 T = TypeVar("T")
 
 
-@guarded(EmailOp.WRITE_DRAFTS, revealing=dict.fromkeys(("to", "cc", "bcc"), _READ_BY_RECIPIENTS))
+@guarded(
+    EmailOp.WRITE_DRAFTS, revealing=dict.fromkeys(("to", "cc", "bcc"), admission.READ_BY_RECIPIENTS)
+)
 async def update_draft(
     info: Info,
     draft_id: DraftId,
@@ -55,14 +46,17 @@ async def update_draft(
     change = await _change(written, context)
     version = _version(if_match)
     sending.require_writable(context)
-    _require_allowed(change, context)
-    require_known(draft_id)
+    admission.require_account(
+        info, draft_id, no_draft, lambda it: admission.require_draft_change(it, change)
+    )
     if change.files:  # which a second time would attach again
         context.refuse_uncertain_retry()
     previews.describe_draft_change(draft_id, change.files)
     check = sending.recipient_check(context.caller)
     draft = await _translate_failures(
-        MergedDrafts(context.mail).update(draft_id, change, version, check)
+        MergedDrafts(context.mail_of_drafts(EmailOp.WRITE_DRAFTS)).update(
+            draft_id, change, version, check
+        )
     )
     return DraftActionResult(draft_id=draft.id, version=draft.version, email_id=draft.message_id)
 
@@ -74,9 +68,11 @@ async def delete_draft(
     """Move a draft to the trash, from which it can be recovered."""
     context, version = info.context, _version(if_match)
     context.caller.usable_connections(Surface.EMAIL)
-    require_known(draft_id)
+    admission.require_account(info, draft_id, no_draft, admission.require_draft_writes)
     previews.describe_draft_change(draft_id, destination=Resource(kind="trash"))
-    await _translate_failures(MergedDrafts(context.mail).trash(draft_id, version))
+    await _translate_failures(
+        MergedDrafts(context.mail_of_drafts(EmailOp.WRITE_DRAFTS)).trash(draft_id, version)
+    )
     return DraftActionResult(draft_id=draft_id)
 
 
@@ -88,12 +84,15 @@ async def send_draft(
     context, version = info.context, _version(if_match)
     attempt = sending.attempt(context)
     sending.require_writable(context)
-    context.caller.require_visible_recipients("Sending a draft", *_RECIPIENTS)
-    require_known(draft_id)
+    admission.require_account(info, draft_id, no_draft, admission.require_sent_draft)
     previews.describe_sent_draft(draft_id, attempt)
-    drafts = MergedDrafts(context.mail)
-    check = _check_sent(context.caller)
-    sent = await _translate_failures(drafts.send(draft_id, attempt, version, check))
+    drafts = MergedDrafts(context.mail_of_drafts(EmailOp.SEND_EMAIL))
+
+    def on(connection: int) -> tuple[SendAttempt, CheckRecipients]:
+        account = context.caller.on(connection)
+        return sending.attempt_of(account, attempt), _check_sent(account)
+
+    sent = await _translate_failures(drafts.send(draft_id, attempt, version, on))
     context.held = sent.held
     return done(sent)
 
@@ -108,10 +107,13 @@ async def create_draft(
     """Leave a new message as a draft for a person to send."""
     context = info.context
     draft = await sending.draft(written, context, hold=True)
-    connection = sending.sending_connection(written.connection_id, context)
-    sending.require_recipients(draft, context.caller)
+    operation = EmailOp.WRITE_DRAFTS
+    connection = sending.sending_connection(
+        written.connection_id, context, lambda it: admission.require_send(it, draft, operation)
+    )
     previews.describe_draft(draft)
-    sent = await translate_send_failures(context.mail.send(connection.id, draft), draft)
+    mailbox = context.mail_of_drafts(operation)
+    sent = await translate_send_failures(mailbox.send(connection.id, draft), draft)
     context.held = sent.held
     return done(sent)
 
@@ -160,22 +162,6 @@ async def _change(written: inputs.UpdateDraftInput, context: Context) -> DraftCh
         problems.add("input", "It must have at least one member.")
         problems.raise_if_any()
     return change
-
-
-def _require_allowed(change: DraftChange, context: Context) -> None:
-    """
-    Check that the recipients that a change names may be written to.
-
-    Raises:
-        RecipientNotAllowed: The recipient rules exclude one.
-        FieldNotVisible: They would read what the token may not see, or the rules would tell hidden
-            recipients.
-    """
-    caller = context.caller
-    if any(getattr(change, name.value) is not None for name in _RECIPIENTS):
-        caller.require_visible("Changing the recipients of a draft", *_READ_BY_RECIPIENTS)
-    caller.require_visible_recipients("Changing a draft", *_RECIPIENTS)
-    caller.require_recipients(sending.named_recipients(change))
 
 
 def _version(if_match: str | None) -> str | None:

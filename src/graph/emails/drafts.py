@@ -44,7 +44,9 @@ async def drafts(
         fields=with_body(wanted(info.raw, "Email"), keep=include_body),
     )
     return DraftPage(
-        drafts=tuple(await MergedDrafts(context.mail).of_messages(page.emails)),
+        drafts=tuple(
+            await MergedDrafts(context.mail_of_drafts(EmailOp.VIEW_DRAFTS)).of_messages(page.emails)
+        ),
         has_more=page.has_more,
         next_page_token=token,
         access_info=context.caller.access_info(Surface.EMAIL),
@@ -59,7 +61,9 @@ async def draft(info: Info, draft_id: DraftId) -> mail_records.StoredDraft:
     context.caller.usable_connections(Surface.EMAIL)
     require_known(draft_id)
     try:
-        stored = await MergedDrafts(context.mail).get(draft_id, wanted=wanted(info.raw, "Email"))
+        stored = await MergedDrafts(context.mail_of_drafts(EmailOp.VIEW_DRAFTS)).get(
+            draft_id, wanted=wanted(info.raw, "Email")
+        )
     except Missing as missing:
         raise no_draft() from missing
     context.etag = f'"{stored.version}"'

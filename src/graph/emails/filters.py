@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 import msgspec
 
-from graph.context import Context
+from policy.caller import Caller
 from policy.refusals import FieldNotVisible, InvalidInput
 from policy.vocabulary import Code, EmailField
 from providers.mail import query_matching
@@ -98,7 +98,7 @@ NO_FILTERS = Filters(**dict.fromkeys(Filters.__struct_fields__))
 DRAFTS = msgspec.structs.replace(NO_FILTERS, folder="DRAFT")
 
 
-def query(filters: Filters, context: Context, *, limit: int) -> MailQuery:
+def query(filters: Filters, caller: Caller, *, limit: int) -> MailQuery:
     """
     Build the query after checking that it reveals nothing hidden.
 
@@ -107,42 +107,60 @@ def query(filters: Filters, context: Context, *, limit: int) -> MailQuery:
     """
     if filters == NO_FILTERS:
         return MailQuery(limit=limit)
-    _require_visible_filters(filters, context)
     text = (filters.q or "").strip() or None
-    return MailQuery(
-        text=text,
-        text_fields=_searched(context) if text else frozenset(),
-        text_beyond=not (text and any(_conceals(context, word) for word in _SEARCHED_BEYOND)),
-        sender=filters.sender or None,
-        recipient=filters.recipient or None,
-        participant=filters.participant or None,
-        recipient_in_cc=not (
-            (filters.recipient or filters.participant) and _conceals(context, EmailField.CC)
+    checked = narrowed(
+        MailQuery(
+            text=text,
+            text_fields=frozenset(SEARCHED.values()) if text else frozenset(),
+            sender=filters.sender or None,
+            recipient=filters.recipient or None,
+            participant=filters.participant or None,
+            subject=filters.subject or None,
+            label=filters.label or None,
+            unread=bool(filters.unread),
+            after=filters.after,
+            before=filters.before,
+            has_attachment=filters.has_attachment,
+            limit=limit,
         ),
-        subject=filters.subject or None,
-        label=filters.folder or filters.label or None,
-        unread=bool(filters.unread),
-        after=filters.after,
-        before=filters.before,
-        has_attachment=filters.has_attachment,
-        limit=limit,
+        caller,
+    )
+    if filters.folder is None:
+        return checked
+    return msgspec.structs.replace(checked, label=filters.folder)
+
+
+def narrowed(query: MailQuery, caller: Caller) -> MailQuery:
+    """
+    Return *query* so that it looks into no field that *caller* may not see.
+
+    Raises:
+        FieldNotVisible: As `query`.
+    """
+    for argument, fields in REVEALING.items():
+        if getattr(query, _MEMBERS.get(argument, argument)):
+            caller.require_visible(f"The filter '{argument}'", *fields)
+    beyond = any(_conceals(caller, word) for word in _SEARCHED_BEYOND)
+    in_cc = query.recipient or query.participant
+    return msgspec.structs.replace(
+        query,
+        text_fields=query.text_fields & _searched(caller) if query.text else frozenset(),
+        text_beyond=query.text_beyond and not (query.text and beyond),
+        recipient_in_cc=query.recipient_in_cc and not (in_cc and _conceals(caller, EmailField.CC)),
     )
 
 
-def _require_visible_filters(filters: Filters, context: Context) -> None:
-    values = filters.binding()
-    for argument, fields in REVEALING.items():
-        if values[argument]:
-            context.caller.require_visible(f"The filter '{argument}'", *fields)
+# Arguments whose members of `MailQuery` have other names.
+_MEMBERS = {"from": "sender", "to": "recipient"}
 
 
-def _conceals(context: Context, word: EmailField) -> bool:
+def _conceals(caller: Caller, word: EmailField) -> bool:
     """Return whether *word* excludes its fields from search; `maskMode: basic` never does."""
-    return context.caller.strict and context.caller.hides(word)
+    return caller.strict and caller.hides(word)
 
 
-def _searched(context: Context) -> frozenset[str]:
-    fields = frozenset(name for word, name in SEARCHED.items() if not _conceals(context, word))
+def _searched(caller: Caller) -> frozenset[str]:
+    fields = frozenset(name for word, name in SEARCHED.items() if not _conceals(caller, word))
     if not fields:
         raise FieldNotVisible("The filter 'q'", *SEARCHED, any_of=True)
     return fields

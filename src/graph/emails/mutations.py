@@ -5,12 +5,13 @@ from typing import Annotated, TypeVar
 
 import strawberry
 
-from graph.context import Context, Info
-from graph.emails import inputs, previews, sending
+from graph.context import Info
+from graph.emails import admission, inputs, previews, sending
 from graph.emails.problems import unsafe
 from graph.emails.queries import no_email
 from graph.emails.types import EmailActionResult
 from graph.masking.guards import guarded
+from policy.caller import Caller
 from policy.refusals import (
     Conflict,
     Detail,
@@ -21,7 +22,7 @@ from policy.refusals import (
     ReadOnlyConnection,
 )
 from policy.vocabulary import Code, EmailField, EmailOp, SendMode, Surface
-from providers import failures, ids
+from providers import failures
 from providers.mail.delivery import failure_of_change
 from providers.ports import mail
 from providers.records.mail import SentMessage
@@ -29,12 +30,6 @@ from providers.search_text import fold_label
 from providers.write_previews import Resource
 
 MAX_LABELS = 50  # per list; docs/spec/email.md#label-rules
-
-# A forward sends these to any address (docs/spec/email.md#forwards-with-hidden-fields).
-_FORWARDED = (EmailField.BODY, EmailField.ATTACHMENTS)
-
-# The recipients of a reply to all (docs/spec/email.md#replies-with-hidden-fields).
-_ALL_ANSWERED = (EmailField.FROM, EmailField.TO, EmailField.CC)
 
 _TOO_LARGE = "The message is larger than the provider of this account allows."
 _UNWRITABLE = "The provider of this account cannot send to this address."
@@ -52,15 +47,20 @@ async def send_email(
 ) -> EmailActionResult:
     """Send a new message."""
     draft = await sending.draft(written, info.context)
-    connection = sending.sending_connection(written.connection_id, info.context)
-    sending.require_recipients(draft, info.context.caller)
+    connection = sending.sending_connection(
+        written.connection_id, info.context, lambda it: admission.require_send(it, draft)
+    )
     previews.describe_draft(draft)
     sent = await translate_send_failures(info.context.mail.send(connection.id, draft), draft)
     info.context.held = sent.held
     return done(sent)
 
 
-@guarded(EmailOp.REPLY_TO_EMAIL, revealing={"replyAll": _ALL_ANSWERED}, reveals=(EmailField.FROM,))
+@guarded(
+    EmailOp.REPLY_TO_EMAIL,
+    revealing={"replyAll": admission.ALL_ANSWERED},
+    reveals=(EmailField.FROM,),
+)
 async def reply_to_email(
     info: Info,
     email_id: EmailId,
@@ -71,17 +71,16 @@ async def reply_to_email(
     """Reply to a message from the account that received it; recipients must be visible."""
     reply = await sending.reply(written, info.context)
     sending.require_writable(info.context)
-    if reply.reply_all:
-        info.context.caller.require_visible_recipients("Replying to all", *_ALL_ANSWERED)
-    info.context.caller.require_visible_recipients("Replying", EmailField.FROM)
-    _require_known(email_id)
+    admission.require_account(
+        info, email_id, no_email, lambda it: admission.require_reply(it, reply_all=reply.reply_all)
+    )
     previews.describe_reply(email_id, reply)
     sent = await translate_send_failures(info.context.mail.reply(email_id, reply))
     info.context.held = sent.held
     return done(sent)
 
 
-@guarded(EmailOp.FORWARD_EMAIL, reveals=_FORWARDED)
+@guarded(EmailOp.FORWARD_EMAIL, reveals=admission.FORWARDED)
 async def forward_email(
     info: Info,
     email_id: EmailId,
@@ -93,9 +92,9 @@ async def forward_email(
     """Forward a message with its attachments; refused when these or the body are masked."""
     forward = await sending.forward(written, info.context)
     sending.require_writable(info.context)
-    info.context.caller.require_visible("Forwarding", *_FORWARDED)
-    sending.require_recipients(forward, info.context.caller)
-    _require_known(email_id)
+    admission.require_account(
+        info, email_id, no_email, lambda it: admission.require_forward(it, forward)
+    )
     previews.describe_forward(email_id, forward)
     sent = await translate_send_failures(info.context.mail.forward(email_id, forward), forward)
     info.context.held = sent.held
@@ -106,7 +105,9 @@ async def forward_email(
 async def delete_email(info: Info, email_id: EmailId) -> EmailActionResult:
     """Move a message to the trash, from which it can be recovered."""
     info.context.caller.usable_connections(Surface.EMAIL)
-    _require_known(email_id)
+    admission.require_account(
+        info, email_id, no_email, lambda it: it.admit(Surface.EMAIL, EmailOp.DELETE_EMAIL)
+    )
     previews.describe_change(email_id, destination=Resource(kind="trash"))
     await _translate_change_failures(info.context.mail.trash(email_id))
     return EmailActionResult(email_id=email_id)
@@ -138,18 +139,18 @@ async def modify_email(
     ],
 ) -> EmailActionResult:
     """Change read state, then labels. Every needed operation is checked before anything changes."""
-    _require_operations(wanted, info.context)
+    _require_operations(wanted, info.context.caller)
     change = _change(wanted)
     info.context.caller.usable_connections(Surface.EMAIL)
-    _require_known(email_id)
+    admission.require_account(info, email_id, no_email, lambda it: _require_operations(wanted, it))
     previews.describe_change(email_id)
     return done(await _translate_change_failures(info.context.mail.change(email_id, change)))
 
 
-def _require_operations(wanted: inputs.ModifyEmailInput, context: Context) -> None:
+def _require_operations(wanted: inputs.ModifyEmailInput, caller: Caller) -> None:
     needed = _needed(wanted)
     for operation in needed:
-        if not context.caller.allows(operation):
+        if not caller.allows(operation):
             raise OperationNotAllowed(operation)
     if not needed:
         raise InvalidInput(
@@ -193,11 +194,6 @@ def _label_problems(name: str, labels: list[str]) -> list[Detail]:
         for index, label in enumerate(labels)
         if not fold_label(label) or unsafe(label)
     ]
-
-
-def _require_known(email_id: str) -> None:
-    if ids.split_mail_id(email_id) is None:
-        raise no_email()
 
 
 async def translate_send_failures(

@@ -77,10 +77,14 @@ def describe_change(email_id: str, *, destination: Resource | None = None) -> No
 
 
 def _describe_attempt(attempt: SendAttempt, preview: WritePreview) -> None:
-    """Return whether the message is left as a draft."""
     if attempt.hold:
-        preview.basis += (SendMode.DRAFT.value,)
-        preview.result["held"] = SendMode.DRAFT.value
+        describe_hold(preview)
+
+
+def describe_hold(preview: WritePreview) -> None:
+    """Say that the message is left as a draft."""
+    preview.basis += (SendMode.DRAFT.value,)
+    preview.result["held"] = SendMode.DRAFT.value
 
 
 def _describe_files(files: Sequence[OutgoingFile], preview: WritePreview) -> None:

@@ -19,6 +19,7 @@ from graph.execution.requested_fields import wanted
 from graph.file_content import FileText, read_text, require_text
 from graph.masking.guards import guarded
 from graph.warnings import all_failed_error, warnings
+from policy.caller import Caller
 from policy.refusals import FieldNotVisible, InvalidInput, NotFound
 from policy.vocabulary import EmailField, EmailOp, Surface
 from providers import ids
@@ -26,7 +27,7 @@ from providers.failures import Missing
 from providers.fanout import AllFailed
 from providers.mail import query_matching
 from providers.mail.merging import MailPage
-from providers.ports.mail import AttachmentFile
+from providers.ports.mail import AttachmentFile, MailQuery
 from providers.records import mail as mail_records
 
 _BODY = frozenset({"body", "body_type"})
@@ -141,20 +142,32 @@ async def read_page(
     size = context.clamp_limit(limit, default=20, maximum=filtering.MAX_LIMIT)
     positions = page_positions.unseal(context, filters, page_token)
     page_positions.require_room(context.caller.usable_connections(Surface.EMAIL))
-    query = filtering.query(filters, context, limit=size)
+    query = filtering.query(filters, context.caller, limit=size)
+    context.caller.require_any(Surface.EMAIL, lambda it: _require_listing(it, filters, query))
     foreseen = with_body(wanted(info.raw, "LastContact.email"), keep=False)
     if foreseen:
         fields |= foreseen
     try:
-        page = await context.mail.search(query, positions=positions, wanted=fields)
+        mailbox = context.mail
+        if filters.folder is not None:
+            mailbox = context.mail_of_drafts(EmailOp.VIEW_DRAFTS)
+        page = await mailbox.search(query, positions=positions, wanted=fields)
     except AllFailed as failure:
         raise all_failed_error(failure) from failure
     is_newest = foreseen and query_matching.is_unrestricted(query) and not positions
-    if is_newest and not page.warnings:
+    if is_newest and not page.warnings and not context.caller.grant.accounts:
         context.loaders.keep_newest(page.emails, fields)  # for edges that the page may answer
     following = {**positions, **page.positions}
     token = page_positions.seal(context, filters, following) if page.has_more else None
     return page, token
+
+
+def _require_listing(account: Caller, filters: Filters, query: MailQuery) -> None:
+    if filters.folder is not None:
+        account.admit(Surface.EMAIL, EmailOp.VIEW_DRAFTS)
+    else:
+        account.admit(Surface.EMAIL, EmailOp.SEARCH_EMAILS)
+        filtering.narrowed(query, account)
 
 
 @guarded(EmailOp.VIEW_EMAIL)

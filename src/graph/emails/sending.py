@@ -1,10 +1,13 @@
 """Checks the inputs of the sending mutations and converts them to the mail port's messages."""
 
+import dataclasses
 import re
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
+
+from msgspec.structs import replace
 
 from graph.context import Context
 from graph.emails import attached_files, inputs
@@ -64,17 +67,25 @@ async def reply(written: inputs.ReplyEmailInput, context: Context) -> Reply:
     check_body(written.body, problems)
     files = await attached_files.read(written.attachments, problems, context)
     problems.raise_if_any()
-    caller = context.caller
-    return Reply(
+    written_reply = Reply(
         body=written.body,
         body_type=(written.body_type or BodyType.HTML).value,
         reply_all=bool(written.reply_all),
+        files=files,
+        attempt=attempt(context),
+    )
+    return limited_reply(written_reply, context.caller)
+
+
+def limited_reply(reply: Reply, caller: Caller) -> Reply:
+    """Return *reply* so that it reveals nothing that *caller* may not see."""
+    return dataclasses.replace(
+        reply,
         quote=not (caller.strict and caller.hides(EmailField.BODY)),
         hidden=_hidden(caller),
         to_is_hidden=caller.hides(EmailField.TO) and (caller.strict or caller.limits_recipients),
         check_recipients=recipient_check(caller),
-        files=files,
-        attempt=attempt(context),
+        attempt=attempt_of(caller, reply.attempt),
     )
 
 
@@ -96,13 +107,20 @@ async def forward(written: inputs.ForwardEmailInput, context: Context) -> Forwar
     )
 
 
+def limited_forward(forward: Forward, caller: Caller) -> Forward:
+    """Return *forward* so that its header block reveals nothing that *caller* may not see."""
+    attempt = attempt_of(caller, forward.attempt)
+    return replace(forward, hidden=_hidden(caller), attempt=attempt)
+
+
 def recipient_check(caller: Caller) -> CheckRecipients | None:
     """Return the check of the derived recipients of a reply; None when it would allow all."""
+    return partial(require_people, caller) if caller.limits_recipients else None
 
-    def check(people: Sequence[Participant]) -> None:
-        caller.require_recipients(Recipient(person.email) for person in people)
 
-    return check if caller.limits_recipients else None
+def require_people(caller: Caller, people: Sequence[Participant]) -> None:
+    """Check that *caller* may write to derived recipients; raises `RecipientNotAllowed`."""
+    caller.require_recipients(Recipient(person.email) for person in people)
 
 
 def require_recipients(message: Draft | Forward, caller: Caller) -> None:
@@ -137,14 +155,17 @@ _QUOTED: Mapping[EmailField, str] = MappingProxyType(
 )
 
 
-def sending_connection(connection_id: int | None, context: Context) -> Connection:
+def sending_connection(
+    connection_id: int | None, context: Context, check: Callable[[Caller], None]
+) -> Connection:
     """
-    Choose the sending connection: *connection_id*, or the first connection that may write.
+    Choose the connection that sends: *connection_id*, or the first that may write and *check* lets.
 
     Raises:
         NotFound: `CONNECTION_NOT_FOUND`: the token reaches no such email connection.
         NoUsableConnection: The chosen connection, or every connection, is inactive or excluded.
         ReadOnlyConnection: The chosen connection, or every usable one, has read scopes only.
+        RecipientNotAllowed, OperationNotAllowed: No such connection may send it.
         AmbiguousAccount: The token must choose among several.
     """
     caller = context.caller
@@ -165,6 +186,7 @@ def sending_connection(connection_id: int | None, context: Context) -> Connectio
     writable = [connection for connection in candidates if connection.can_write]
     if not writable:
         raise ReadOnlyConnection
+    writable = caller.admitted(writable, check)
     caller.require_one(writable)
     return writable[0]
 
@@ -267,4 +289,14 @@ def attempt(context: Context, *, hold: bool = False) -> SendAttempt:
     """Return the attempt of a send, which leaves a draft if the token sends so, or with *hold*."""
     own = context.delivery or SendAttempt(message_id=secrets.token_hex(16))
     context.held = hold or context.caller.holds_mail
-    return replace(own, hold=context.held)
+    return _held(own) if context.held else own
+
+
+def attempt_of(caller: Caller, attempt: SendAttempt) -> SendAttempt:
+    """Return *attempt* as one that is held, if *caller* holds mail."""
+    return _held(attempt) if caller.holds_mail and not attempt.hold else attempt
+
+
+def _held(attempt: SendAttempt) -> SendAttempt:
+    name = attempt.held_id or attempt.message_id
+    return dataclasses.replace(attempt, hold=True, message_id=name, earlier_ids=())

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from graph.people.types import PeopleSource, PersonMatch
 from policy.caller import Caller
+from providers.mail.merging import without
 from providers.mail.query_matching import NameMatcher
 from providers.ports.connection import ConnectionInfo
 from providers.ports.mail import MailSlice
@@ -29,10 +30,11 @@ async def find(
 
     The accounts of the caller are left out, and whom its recipient rules exclude.
     """
-    is_meant, rules = NameMatcher(name), caller.grant.recipients
+    is_meant = NameMatcher(name)
     own = {fold(connection.account_email or "") for connection in caller.connections}
     people: dict[str, PersonMatch] = {}
     async for info, email in in_turns(await _newest_first(pages)):
+        rules = caller.on(info.id).grant.recipients
         async for person in in_turns(_people(email, fields)):
             if not is_meant(person):
                 continue
@@ -51,7 +53,7 @@ async def _newest_first(
     messages: list[tuple[ConnectionInfo, Email]] = []
     for info, page in pages:
         indices = in_turns(range(len(page.emails)))
-        messages += [(info, page.emails[index]) async for index in indices]
+        messages += [(info, without(page.emails[index], page.hidden)) async for index in indices]
     return sorted(messages, key=lambda entry: entry[1].received_at or EPOCH, reverse=True)
 
 

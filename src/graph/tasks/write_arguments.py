@@ -10,7 +10,7 @@ from graph.context import Context
 from graph.masking import text_limits
 from policy.recipients import NO_NORMAL_FORM, Recipient, as_written
 from policy.refusals import Detail, InvalidInput
-from policy.vocabulary import Code
+from policy.vocabulary import Code, Surface
 from providers.item_visibility import Column
 from providers.ports.tasks import NAME_COLUMN
 from providers.records import finite_numbers
@@ -179,7 +179,8 @@ async def require_recipients(
     Raises:
         RecipientNotAllowed: The recipient rules exclude one, or nobody's address is known.
     """
-    rules = context.caller.grant.recipients
+    caller = context.caller.within(Surface.TASKS)
+    rules = caller.grant.recipients
     if rules is None or rules.allows_everyone:
         return
     recipients: list[Recipient] = []
@@ -191,7 +192,7 @@ async def require_recipients(
         addresses = await account.port.people(others) if others else ()
         # The caller learns of a person named by an id that the rules exclude one, and not whom.
         recipients += [Recipient(None, path) for address in addresses if not rules.allows(address)]
-    context.caller.require_recipients(recipients)
+    caller.require_recipients(recipients)
 
 
 def _named_people(text: str) -> list[Any]:

@@ -9,7 +9,7 @@ import asyncio
 import dataclasses
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -194,13 +194,10 @@ class MergedMailbox:
 
     async def reply(self, email_id: str, reply: mail.Reply) -> mail_records.SentMessage:
         """
-        Reply to a message from the mailbox that holds it.
+        Reply to a message from the mailbox that holds it; raises as `MailPort.reply`.
 
         Raises:
-            Missing: As `get`.
             ReadOnlyMailbox: The mailbox that holds it may only be read.
-            NoReplyRecipient, HiddenReplyRecipients, UnsafeMessage, OutcomeUnknown: As
-                `MailPort.reply`.
         """
 
         async def write(pair: Pair, native: str) -> mail_records.SentMessage:
@@ -224,14 +221,7 @@ class MergedMailbox:
             return await self.write(email_id, write, attempt=forward.attempt)
 
     async def trash(self, email_id: str) -> None:
-        """
-        Move a message to the trash, recoverably.
-
-        Raises:
-            Missing: Not found.
-            Impossible: In the trash already, or the mailbox refused or failed.
-            ReadOnlyMailbox: In a mailbox that may only be read.
-        """
+        """Move a message to the trash; raises as `MailPort.trash`, and `ReadOnlyMailbox`."""
 
         async def trash(pair: Pair, native: str) -> mail_records.SentMessage:
             await pair[1].trash(native)
@@ -242,6 +232,11 @@ class MergedMailbox:
     async def change(self, email_id: str, change: mail.MailChange) -> mail_records.SentMessage:
         """Change read state and labels; raises as `trash`."""
         return await self.write(email_id, lambda pair, native: pair[1].change(native, change))
+
+    def behind(self, wrap: Callable[[ConnectionInfo, mail.MailPort], mail.MailPort]) -> Self:
+        """Return the same mailboxes, each behind what *wrap* returns for it."""
+        pairs = [(info, wrap(info, port)) for info, port in self._connections]
+        return type(self)(pairs, timeout_seconds=self._timeout_seconds)
 
     # -- routing
 
@@ -371,6 +366,7 @@ def bound(attempt: mail.SendAttempt, info: ConnectionInfo) -> mail.SendAttempt:
         earlier_ids=tuple(
             delivery.full_message_id(earlier, info.account_email) for earlier in attempt.earlier_ids
         ),
+        held_id=attempt.held_id and delivery.full_message_id(attempt.held_id, info.account_email),
         draft_id=attempt.draft_id and attempt.draft_id.partition(":")[2],
         store_draft=attempt.store_draft and store_draft,
     )

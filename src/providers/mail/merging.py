@@ -120,6 +120,11 @@ class MailboxSlice(msgspec.Struct, frozen=True):
 
     def emails(self, count: int, wanted: AbstractSet[str]) -> Sequence[mail_records.Email]:
         """Return the first *count* of its messages as `with_prefixed_ids` does."""
+        records = self._emails(count, wanted)
+        hidden = self.answer.hidden
+        return [without(record, hidden) for record in records] if hidden else records
+
+    def _emails(self, count: int, wanted: AbstractSet[str]) -> Sequence[mail_records.Email]:
         emails, provider = self.answer.emails, self.info.provider
         if isinstance(emails, LazyRecords):
             records = emails.first(count, prefix=ids.join_mail_id(provider, ""))
@@ -259,6 +264,11 @@ def _in_order(
 
 def _end(last: MailboxSlice, counts: Mapping[int, int]) -> PageEnd:
     return PageEnd(position(last.messages[counts[last.info.id] - 1]), last.info)
+
+
+def without(email: mail_records.Email, hidden: AbstractSet[str]) -> mail_records.Email:
+    """Return an email without its *hidden* attributes."""
+    return replace(email, **dict.fromkeys(hidden)) if hidden else email
 
 
 def with_prefixed_ids(

@@ -28,13 +28,11 @@ class MailQuery(msgspec.Struct, frozen=True, kw_only=True):
         text: The caller's `q`: words and "quoted phrases", each of which must be found.
         text_fields: The fields that *text* may match: a subset of `subject`, `body_preview`,
             `body`, `from_`, `to`, `cc`. Never empty when *text* is set.
-        text_beyond: Whether *text* may also match other fields that upstream searches (names of
-            attachments, bcc, labels). False when one of them is hidden.
+        text_beyond: Whether *text* may match attachments, bcc and labels too: none is hidden.
         sender, recipient: A whole address is matched exactly, "@host" by domain, anything else
             as the beginning of the address or of a word of the name. *recipient* also looks in cc.
             Where upstream finds whole words only, whole words are found.
-        participant: Like *sender* or *recipient*: one of the two must match it. Whole addresses,
-            separated by commas: one of them must match.
+        participant: As *sender* or *recipient*; of whole addresses with commas, one must match.
         recipient_in_cc: False when cc is hidden: then recipients are looked for in `to` alone.
         subject: Words that stand in the subject one after another, the last perhaps incomplete.
         label: Equal to one label, any case; TRASH, SPAM and DRAFT name those folders.
@@ -42,8 +40,7 @@ class MailQuery(msgspec.Struct, frozen=True, kw_only=True):
         after, before: Strictly later, strictly earlier than the received time.
         has_attachment: True or False restrict; None does not.
         limit: Number of messages to return, 1 to 50.
-        may_be_short: Whether a few messages less will do where they would cost one more call;
-            other mailboxes are read too.
+        may_be_short: Whether a few messages less will do where they would cost one more call.
     """
 
     text: str | None = None
@@ -90,12 +87,12 @@ class MailSlice(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         emails: Matching messages in order, at most the limit; perhaps `LazyRecords`.
-        scanned_to: The point to which upstream was read when it lies beyond the last match,
-            because the connector filtered messages out; else None.
+        scanned_to: The point to which upstream was read, if beyond the last match; else None.
         exhausted: Whether no match follows the returned ones.
         total: Number of matches after the position, the returned ones included, as far as known.
         total_exact: Whether *total* was counted rather than estimated by upstream.
         doubt: Why a message among *emails* is shown in part; None: all are whole.
+        hidden: Attributes that are left out of *emails*.
     """
 
     emails: Sequence[mail_records.Email]
@@ -104,6 +101,7 @@ class MailSlice(msgspec.Struct, frozen=True, kw_only=True):
     total: int
     total_exact: bool
     doubt: ProviderFailure | None = None
+    hidden: AbstractSet[str] = frozenset()
 
 
 WITHDRAWN = ""  # in place of a draft's id, while the draft is being deleted
@@ -125,6 +123,7 @@ class SendAttempt:
         earlier_ids: Message-IDs of the attempts before this one, when they differ. While `draft_id`
             is None, none of their drafts was sent or will be: what they left is deleted.
         hold: Whether the draft is left for a person to send: docs/spec/email.md#draft-mode.
+        held_id: The *message_id* of the attempts of a message that is held; "" if it is the same.
         maybe_sent: Whether an earlier attempt may have reached the provider.
         draft_id: The draft that an earlier attempt stored; None: there is none, and what an earlier
             attempt may have drafted was not sent. `WITHDRAWN`: the attempt broke off while it
@@ -138,6 +137,7 @@ class SendAttempt:
     message_id: str
     earlier_ids: tuple[str, ...] = ()
     hold: bool = False
+    held_id: str = ""
     maybe_sent: bool = False
     draft_id: str | None = None
     store_draft: StoreDraft | None = field(default=None, compare=False, repr=False)

@@ -10,11 +10,10 @@ from itertools import count
 
 import httpx
 import pytest
+from suites import slow_but
 from world import ORIGIN, api_id
 
 from policy.vocabulary import EmailField
-
-pytestmark = pytest.mark.slow  # tests/graph/emails/test_emails_two_worlds.py is the fast one
 
 EMAIL = "/api/access/email"
 ADDRESSES = count(1)
@@ -130,6 +129,7 @@ async def answers(world, letters, token):
     return responses, sorted(calls)
 
 
+@pytest.mark.slow  # tests/graph/emails/test_emails_two_worlds.py is the fast one
 @pytest.mark.parametrize("hidden", OTHER, ids=" ".join)
 async def test_a_hidden_value_changes_neither_answers_nor_calls(world, letters, hidden):
     shown = [word.value for word in EmailField if word not in hidden]
@@ -144,3 +144,17 @@ async def test_a_hidden_value_changes_neither_answers_nor_calls(world, letters, 
 
     assert before == await answers(world, letters, token)
     assert seen != await get(world, whole, "messages?includeBody=true")
+
+
+@pytest.mark.parametrize("hidden", slow_but([(EmailField.FROM,)], OTHER), ids=" ".join)
+async def test_a_value_that_one_account_hides_changes_neither(world, letters, hidden):
+    shown = [word.value for word in EmailField if word not in hidden]
+    narrowed = {str(world.connections["PROVIDER_A"]): {"visibleEmailFields": shown}}
+    token = await world.token({"accounts": narrowed})
+    for question in ("label=amber", "limit=3"):  # the first ones look up labels and folders
+        await get(world, token, f"messages?{question}")
+    before = await answers(world, letters, token)
+    change(world, letters[:3], OTHER[hidden])
+    assert await answers(world, letters, token) == before
+    change(world, letters[3:], OTHER[hidden])
+    assert await answers(world, letters, token) != before

@@ -97,19 +97,24 @@ class MergedDrafts:
         async def update(port: MailPort, native: str) -> DraftIdentity:
             identity = await _current(port, native, version)
             if check is not None:
-                check(await _recipients(port, identity, change))
+                check(await recipients_after(port, identity, change))
             await _describe(port, identity, change)
             return await port.drafts.update(identity, change)
 
         return await self._write(draft_id, update)
 
     async def send(
-        self, draft_id: str, attempt: SendAttempt, version: str | None, check: CheckRecipients
+        self,
+        draft_id: str,
+        attempt: SendAttempt,
+        version: str | None,
+        on: Callable[[int], tuple[SendAttempt, CheckRecipients]],
     ) -> mail_records.SentMessage:
         """
         Send a draft once, as it is; with `SendAttempt.hold` leave it to the person.
 
-        *check* is called with its recipients; it raises when the draft may not be sent to them.
+        *on* returns the *attempt* as a connection makes it, and the check of its recipients, which
+        raises when the draft may not be sent to them.
 
         Raises:
             OutcomeUnknown: It may have been sent.
@@ -120,7 +125,8 @@ class MergedDrafts:
             pair: tuple[ConnectionInfo, MailPort], native: str
         ) -> mail_records.SentMessage:
             info, port = pair
-            own = bound(attempt, info)
+            attempt_there, check = on(info.id)
+            own = bound(attempt_there, info)
             if own.draft_id is not None and not own.hold:
                 delivery.note_resumed()
                 return await port.drafts.send(native, own)
@@ -178,7 +184,7 @@ async def _current(port: MailPort, native: str, version: str | None) -> DraftIde
     return identity
 
 
-async def _recipients(
+async def recipients_after(
     port: MailPort, identity: DraftIdentity, change: DraftChange
 ) -> list[mail_records.Participant]:
     """Return the recipients of a draft as *change* will leave them."""

@@ -1,0 +1,157 @@
+"""The mailbox of an account with settings of its own (docs/spec/tokens.md#rights-per-account)."""
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+
+from msgspec.structs import replace
+
+from graph import effects
+from graph.emails import admission, filters, previews, sending
+from policy.caller import Caller
+from policy.refusals import Refusal
+from policy.vocabulary import EMAIL_READS, EmailField, EmailOp, Surface
+from providers.failures import Missing
+from providers.mail.merging import without
+from providers.ports import mail
+from providers.ports.drafts import DraftPort
+from providers.records import mail as records
+from providers.write_previews import current_preview
+
+NOTHING = mail.MailSlice(emails=(), scanned_to=None, exhausted=True, total=0, total_exact=True)
+
+
+class AccountMailbox(mail.MailPort):
+    """
+    A mailbox behind the grant of its account.
+
+    What the account hides is not read. A call that the account refuses is not made: the mailbox
+    then holds nothing, as far as that call goes.
+
+    Attributes:
+        port: The mailbox.
+        account: The caller as this connection alone narrows it.
+        hidden: The attributes of `Email` that the account hides.
+        reads: The operations of which one lets the caller see what a write is derived from.
+    """
+
+    reads: tuple[EmailOp, ...] = EMAIL_READS
+
+    def __init__(self, port: mail.MailPort, account: Caller) -> None:
+        self.port = port
+        self.account = account
+        self.hidden = _hidden_attributes(account)
+
+    async def search(
+        self, query: mail.MailQuery, *, after: mail.MailPosition | None, wanted: AbstractSet[str]
+    ) -> mail.MailSlice:
+        try:
+            self.account.admit(Surface.EMAIL, EmailOp.SEARCH_EMAILS)
+            narrowed = filters.narrowed(query, self.account)
+        except Refusal:
+            return NOTHING
+        answer = await self.port.search(narrowed, after=after, wanted=wanted - self.hidden)
+        return replace(answer, hidden=self.hidden)
+
+    async def first_page(
+        self, query: mail.MailQuery, *, wanted: AbstractSet[str]
+    ) -> mail.MailSlice:
+        fields = frozenset(query.text_fields - self.hidden)
+        if not (fields and self.account.allows(EmailOp.SEARCH_EMAILS)):
+            return NOTHING
+        page = await self.port.first_page(
+            replace(query, text_fields=fields), wanted=wanted - self.hidden
+        )
+        return replace(page, hidden=self.hidden)
+
+    @property
+    def drafts(self) -> DraftPort:
+        raise Missing
+
+    async def get(self, message_id: str, *, wanted: AbstractSet[str]) -> records.Email:
+        self.ask(EmailOp.VIEW_EMAIL)
+        return self.shown(await self.port.get(message_id, wanted=wanted - self.hidden))
+
+    async def get_many(
+        self, message_ids: Sequence[str], *, wanted: AbstractSet[str]
+    ) -> Mapping[str, records.Email]:
+        self.ask(EmailOp.VIEW_EMAIL)
+        messages = await self.port.get_many(message_ids, wanted=wanted - self.hidden)
+        return {name: self.shown(message) for name, message in messages.items()}
+
+    async def thread(self, thread_id: str, *, wanted: AbstractSet[str]) -> records.Thread:
+        self.ask(EmailOp.VIEW_THREAD)
+        return self._shown_thread(await self.port.thread(thread_id, wanted=wanted - self.hidden))
+
+    async def threads(
+        self, thread_ids: Sequence[str], *, wanted: AbstractSet[str]
+    ) -> Mapping[str, records.Thread]:
+        self.ask(EmailOp.VIEW_THREAD)
+        threads = await self.port.threads(thread_ids, wanted=wanted - self.hidden)
+        return {name: self._shown_thread(thread) for name, thread in threads.items()}
+
+    async def attachment(self, message_id: str, attachment_id: str) -> mail.AttachmentFile:
+        self.ask(EmailOp.VIEW_EMAIL)
+        if self.account.hides(EmailField.ATTACHMENTS):
+            raise Missing
+        return await self.port.attachment(message_id, attachment_id)
+
+    async def send(self, draft: mail.Draft) -> records.SentMessage:
+        admission.require_send(self.account, draft)
+        self.describe(draft.attempt)
+        return await self.port.send(
+            replace(draft, attempt=sending.attempt_of(self.account, draft.attempt))
+        )
+
+    async def reply(self, message_id: str, reply: mail.Reply) -> records.SentMessage:
+        try:
+            admission.require_reply(self.account, reply_all=reply.reply_all)
+        except Refusal:
+            raise Missing from None
+        self.describe(reply.attempt)
+        return await self.port.reply(message_id, sending.limited_reply(reply, self.account))
+
+    async def forward(self, message_id: str, forward: mail.Forward) -> records.SentMessage:
+        try:
+            admission.require_forward(self.account, forward)
+        except Refusal:
+            raise Missing from None
+        self.describe(forward.attempt)
+        return await self.port.forward(message_id, sending.limited_forward(forward, self.account))
+
+    async def trash(self, message_id: str) -> None:
+        self.ask(EmailOp.DELETE_EMAIL)
+        self.describe()
+        await self.port.trash(message_id)
+
+    async def change(self, message_id: str, change: mail.MailChange) -> records.SentMessage:
+        self.ask(*admission.operations_of(change))
+        self.describe()
+        return await self.port.change(message_id, change)
+
+    async def probe(self) -> None:
+        await self.port.probe()
+
+    def ask(self, *operations: EmailOp) -> None:
+        if not all(map(self.account.allows, operations)):
+            raise Missing
+
+    def shown(self, message: records.Email) -> records.Email:
+        return without(message, self.hidden)
+
+    def _shown_thread(self, thread: records.Thread) -> records.Thread:
+        return replace(thread, messages=tuple(map(self.shown, thread.messages)))
+
+    def describe(self, attempt: mail.SendAttempt | None = None) -> None:
+        """Add to the preview what the account hides, and that it holds the message."""
+        preview = current_preview()
+        if preview is not None:
+            preview.hidden |= effects.hidden_words(Surface.EMAIL, self.account, self.reads)
+            if attempt is not None and self.account.holds_mail and not attempt.hold:
+                previews.describe_hold(preview)
+
+
+def _hidden_attributes(account: Caller) -> frozenset[str]:
+    """Return the attributes of `Email` that *account* hides."""
+    hidden = set(filter(account.hides, EmailField))
+    names = {"from_" if word is EmailField.FROM else word.value for word in hidden}
+    return frozenset(names | ({"body_type"} if EmailField.BODY in hidden else set()))
