@@ -13,7 +13,7 @@ from graph.context import Context
 from graph.documents.operations import Graph
 from graph.documents.request_body import GraphQLRequest
 from policy.caller import Caller
-from policy.refusals import InvalidInput
+from policy.refusals import InvalidInput, Refusal
 from policy.vocabulary import Code
 from rest_compat import errors as rest_errors
 from rest_compat.preferences import Preferences, read_preferences, wants_cost
@@ -75,7 +75,10 @@ class _RestOfCall(GraphQLCall):
         self.context = context
 
     async def run(self, context: Context) -> RestResponse:
-        answer = _rest_call(self._graph, self._base_url, await self.require_allowed(context))
+        read = self._read
+        if isinstance(read, Refusal) or read.document_id is not None:
+            read = await self.require_allowed(context)
+        answer = _rest_call(self._graph, self._base_url, read)
         return RestResponse(status=200, body=orjson.dumps(answer))
 
     def refuse(self, refusal: BaseException, request_id: str) -> RestResponse:
