@@ -5,6 +5,7 @@ Sends under idempotency keys while the gateways and what they share fail: each e
     python tests/faults/exactly_once.py --keys 1000 --freezes 60 --processes 4
     python tests/faults/exactly_once.py --keys 2000 --mixed 20 --processes 4
     python tests/faults/exactly_once.py --keys 300 --kills 10 --drafts
+    python tests/faults/exactly_once.py --keys 300 --kills 20 --stored
 
 The sandbox upstreams run in a process of their own, so they survive the kills, and are told to
 lose answers, to throttle and to fail. One gateway has an SQLite file; several share a PostgreSQL
@@ -14,7 +15,8 @@ upstream failed. Then the messages in the senders' and in the recipients' mailbo
 the key in their subject: 0 duplicates, 0 missing. Exit status 0 says so.
 Half of the keys go through REST, half through GraphQL, half to each provider; every fifth is a
 reply, the others are new messages. Every retry goes to the next process. With `--drafts` the token
-is in draft mode: the drafts are counted, one per key, and nothing may be delivered.
+is in draft mode: the drafts are counted, one per key, and nothing may be delivered. With `--stored`
+each key sends a draft that a person left: it is a draft or a sent message, and never both or none.
 
 The faults (`fault_schedule.py`): a process is killed (SIGKILL) and started again; it is frozen
 (SIGSTOP) for up to three leases, and then goes on (SIGCONT); its clock is set wrong (libfaketime);
@@ -65,7 +67,8 @@ SEND = "mutation ($input: SendEmailInput!) { sendEmail(input: $input) { success 
 REPLY = """mutation ($id: String!, $input: ReplyEmailInput!) {
   replyToEmail(emailId: $id, input: $input) { success }
 }"""
-MESSAGES = "/api/access/email/messages"
+SEND_DRAFT = "mutation ($id: String!) { sendDraft(draftId: $id) { success } }"
+MESSAGES, DRAFTS = "/api/access/email/messages", "/api/access/email/drafts"
 FILE = "once.txt"
 PATIENCE_SECONDS = 8.0  # until a key is tried elsewhere
 ANSWER_SECONDS = 150.0  # that one answer may take: processes freeze, and the machine may be busy
@@ -90,7 +93,7 @@ class Run:
 
     Attributes:
         advanced: Notified when more keys may begin or were reached.
-        originals: The id of the message that a key replies to.
+        originals: The id of the message that a key replies to, or of the draft that it sends.
         late: Tries whose key was tried elsewhere meanwhile.
         tries: How often each key was tried.
         history: The outcomes of each key's tries.
@@ -105,6 +108,7 @@ class Run:
     is_pooled: bool
     lease: float
     send_mode: str
+    is_stored: bool
     originals: dict[int, str] = field(default_factory=dict)
     late: set[asyncio.Task[None]] = field(default_factory=set)
     upstream: str = ""
@@ -139,6 +143,7 @@ def main() -> int:
     wanted.add_argument("--seed", type=int, default=1)
     wanted.add_argument("--processes", type=int, default=1)
     wanted.add_argument("--drafts", action="store_true", help="Hold the messages as drafts.")
+    wanted.add_argument("--stored", action="store_true", help="Send drafts of a person.")
     wanted.add_argument("--pgbouncer", action="store_true", help="In transaction mode.")
     wanted.add_argument("--lease", type=float, default=LEASE, help="Seconds.")
     wanted.add_argument("--sandbox", nargs=2, metavar=("PORT", "FOLDER"), help=argparse.SUPPRESS)
@@ -161,6 +166,7 @@ def main() -> int:
             is_pooled=args.pgbouncer,
             lease=args.lease,
             send_mode="draft" if args.drafts else "direct",
+            is_stored=args.stored,
         )
         return asyncio.run(exactly_once(run, Faults(**counts), args.processes))
 
@@ -244,7 +250,16 @@ async def reach(run: Run, part: float) -> None:
 def issue(run: Run) -> dict[str, str]:
     """Make the upstreams' access tokens and the messages to reply to in their store."""
     state = open_state(run.folder / "sandbox")
-    for key in range(0, run.keys, 5):
+    for key in range(run.keys) if run.is_stored else ():
+        own, other = "ab"[key % 2], "ba"[key % 2]
+        draft = (
+            f"From: me@provider-{own}.example\r\nTo: me@provider-{other}.example\r\n"
+            f"Subject: key-{key}-end\r\nMessage-ID: <{key}@x.example>\r\n\r\n"
+            f"{FILE if has_file(key) else 'Once.'}\r\n"
+        )
+        mail = state.mails.add(f"provider-{own}", draft.encode(), folder="drafts")
+        run.originals[key] = f"provider{own.upper()}:{mail.immutable_id}"
+    for key in () if run.is_stored else range(0, run.keys, 5):
         letter = "ab"[key % 2]
         original = (
             f"From: me@provider-{'ba'[key % 2]}.example\r\nTo: me@provider-{letter}.example\r\n"
@@ -382,6 +397,10 @@ def request(run: Run, key: int) -> tuple[str, str, dict[str, Any]]:
     """Return the API, the path and the body of a key's message."""
     own = key % 2
     original = run.originals.get(key)
+    if run.is_stored:
+        if key % 4 > 1:
+            return "graphql", "/graphql", {"query": SEND_DRAFT, "variables": {"id": original}}
+        return "rest", f"{DRAFTS}/{original}/send", {}
     message: dict[str, Any] = {"body": "Once."}
     if has_file(key):
         message["attachments"] = [{"name": FILE, "contentBase64": "T25jZS4="}]
@@ -477,6 +496,9 @@ def report(run: Run, seconds: float) -> int:
         if copies[folder][key] > limit
     }
     missing = {key for key in run.answered if not copies["drafts" if is_held else "inbox"][key]}
+    if run.is_stored:
+        held_or_sent = copies["sent"] + copies["drafts"]
+        missing |= {key for key in range(run.keys) if held_or_sent[key] != 1}
     say(
         f"{run.keys} keys, {dict(run.observed.done)}, {run.faults} faults of upstream,"
         f" {seconds:.0f} s: "

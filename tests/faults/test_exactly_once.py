@@ -64,6 +64,13 @@ def test_a_message_is_held_once_in_draft_mode():
     assert keys - unknown <= drafts <= keys
 
 
+def test_a_draft_of_a_person_is_sent_once_and_never_lost():
+    """It is a draft or a sent message; what may still be sent later is of unknown outcome."""
+    keys = KEYS or 60
+    stdout = sent_once(keys, KILLS or 3, "--stored")
+    assert "0 unfinished" in stdout
+
+
 def test_a_send_retried_on_the_other_process_goes_out_once():
     """
     Two processes over PostgreSQL and Redis, killed in turn; each retry goes to the other one.

@@ -27,7 +27,7 @@ BUDGETS = {
     "gateway": 32_160,
     "graph": 17_800,
     "policy": 4_950,
-    "providers": 43_260,
+    "providers": 43_270,
     "rest_compat": 5_840,
 }
 

@@ -14,7 +14,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Generic, Protocol, TypeVar
 
-from providers.failures import Missing, OutcomeUnknown, ProviderFailure, Unreachable, without_frames
+from providers.failures import (
+    Broken,
+    Missing,
+    OutcomeUnknown,
+    ProviderFailure,
+    Unreachable,
+    without_frames,
+)
 from providers.mail import delivery
 from providers.ports.mail import CREATING, WITHDRAWN, SendAttempt
 from providers.records.mail import SentMessage
@@ -174,11 +181,18 @@ class SentDrafts(HeldDrafts[N, D]):
                 return await self.send(draft_id)
         except ProviderFailure as problem:
             failure = without_frames(problem)
-        if not delivery.is_ambiguous(failure):
-            raise delivery.not_sent(failure)
-        if await delivery.poll(lambda: self._sent_or_none(draft_id)):
-            return WITHOUT_IDS
-        raise OutcomeUnknown from failure
+        looked_up: list[bool] = []
+
+        async def look() -> bool | None:
+            looked_up.append(await self.was_sent(draft_id))
+            return looked_up[-1] or None
+
+        if delivery.is_ambiguous(failure):
+            if await delivery.poll(look):
+                return WITHOUT_IDS
+            if not (isinstance(failure, Broken) and failure.failed and looked_up):
+                raise OutcomeUnknown from failure
+        raise delivery.not_sent(failure)
 
     async def _sent_or_none(self, draft_id: str) -> bool | None:
         return await self.was_sent(draft_id) or None

@@ -67,7 +67,7 @@ async def test_keys_at_once_send_it_once(world, provider):
 
 @both
 @pytest.mark.parametrize("fault", ["lostAnswer", "500"])
-async def test_a_lost_response_is_looked_up_and_a_failure_leaves_the_draft(world, provider, fault):
+async def test_a_lost_response_is_looked_up_and_a_retry_sends_the_rest(world, provider, fault):
     stored = leave(world, provider)
     await world.fail(UPSTREAMS[provider], kind=fault, count=1, method="POST", match="send")
     async with world.client(await world.token(SENDS)) as client:
@@ -75,10 +75,24 @@ async def test_a_lost_response_is_looked_up_and_a_failure_leaves_the_draft(world
         first = await client.post(path_of(provider, stored), headers=headers)
         retry = await client.post(path_of(provider, stored), headers=headers)
 
-    is_sent = fault == "lostAnswer"
-    assert first.status_code == retry.status_code == (200 if is_sent else 504)
-    assert len(world.sent(MAILBOXES[provider])) == is_sent
-    assert len(drafts(world, provider)) == (not is_sent)
+    assert first.status_code == (200 if fault == "lostAnswer" else 502)
+    assert retry.status_code == 200
+    assert len(world.sent(MAILBOXES[provider])) == 1
+    assert drafts(world, provider) == []
+
+
+@both
+async def test_a_send_that_may_come_later_is_of_unknown_outcome_and_kept(world, provider):
+    stored = leave(world, provider)
+    await world.fail(UPSTREAMS[provider], kind="reset", count=1, method="POST", match="send")
+    async with world.client(await world.token(SENDS)) as client:
+        headers = {"Idempotency-Key": "k"}
+        first = await client.post(path_of(provider, stored), headers=headers)
+        retry = await client.post(path_of(provider, stored), headers=headers)
+
+    assert first.status_code == retry.status_code == 504
+    assert [mail.seq for mail in drafts(world, provider)] == [stored.seq]
+    assert world.sent(MAILBOXES[provider]) == []
 
 
 @both
