@@ -10,7 +10,6 @@ import threading
 from contextlib import contextmanager
 
 LEAF = b'("TEXT" "PLAIN" ("CHARSET" "utf-8") NIL NIL "7BIT" 5 1 NIL NIL NIL NIL)'
-_UIDS = re.compile(rb"UID (?:FETCH|SORT) ([0-9:,*]+)")
 _FIELDS = re.compile(rb"BODY\.PEEK(\[HEADER\.FIELDS \([^)]*\)\])")
 
 

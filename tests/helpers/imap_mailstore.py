@@ -26,7 +26,6 @@ FOLDERS = {
     "spam": "Junk",
     "archive": "Archive",
 }
-_NAMES = {name: folder for folder, name in FOLDERS.items()}
 _MESSAGE_ID = re.compile(rb"(?im)^message-id:\s*(\S+)")
 
 

@@ -7,7 +7,6 @@ ANNOUNCED = {
     "gmail_ext": " SPECIAL-USE X-GM-EXT-1",
     "gmail_changed": " SPECIAL-USE X-GM-EXT-1",
 }
-GMAIL = ("gmail", "gmail_ext", "gmail_changed", "googlemail")
 
 # Behaviour -> the answer to LOGIN.
 LOGINS = {

@@ -82,6 +82,7 @@ def refused(read):
         return extensions(problem, surface=None, request_id="r"), None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", WITH_BODY, ids=lambda row: row.document)
 @given(body=values)
 def test_a_body_is_refused_or_fits(row, body):

@@ -28,7 +28,6 @@ from sandbox.world.mail.texts import odd_mails
 MESSAGES = "/api/access/email/messages"
 RECEIVED = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 NO_HEADERS = {"msg_19"}  # a digest's introduction: prose from the first line
-LOGIN = {"username": "ada@example.test", "password": "ada-secret"}
 
 pytestmark = pytest.mark.slow
 

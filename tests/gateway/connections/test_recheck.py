@@ -14,7 +14,6 @@ from gateway.store.tables import ConnectionRow
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("emptied")]
 
-BASE = "http://gateway.test"
 MESSAGES = "/api/access/email/messages"
 ACCOUNT = "me@provider-a.example"
 SCOPES = ["https://www.googleapis.com/auth/gmail.modify"]

@@ -6,7 +6,6 @@ from sign_in_client import REDIRECT, App
 
 from gateway.sign_in import grants, requests
 
-PAGES = ["/connect", "/oauth/token", "/oauth/revoke", "/oauth/register"]
 SCOPES = [
     *("reader", "drafts", "sender", "calendar-busy", "tasks", "files-reader", "full"),
     "mailbox-assistant",

@@ -6,8 +6,6 @@ from world import ORIGIN
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-MODIFIED = {"notes": "2026-01-06T08:00:00Z", "sketch": "2026-01-07T08:00:00Z"}
-
 
 def names(response, member="files", of="name"):
     return [entry[of] for entry in response.json()[member]]

@@ -33,15 +33,6 @@ async def text(content, name, token=None):
     return answer.status_code, body
 
 
-def downloads(content):
-    """Return the requests for bytes."""
-    return [
-        call
-        for call in content.calls()
-        if "/_download/" in call["path"] or "tempauth" in str(call["query"])
-    ]
-
-
 async def test_the_text_of_a_file(files):
     token = await files.token()
 

@@ -45,11 +45,6 @@ async def read(client, email_id, attachment):
     return rest, (await client.post("/graphql", json=body)).json()
 
 
-def content_calls(world):
-    """Return the calls that ask for an attachment or its bytes."""
-    return [call for call in world.calls() if "/attachments/" in call["path"]]
-
-
 @pytest.mark.parametrize("mailbox", ["provider-a", "provider-b"])
 @pytest.mark.parametrize("name", BY_TYPE)
 async def test_the_text_of_an_attachment(client, world, mailbox, name):

@@ -347,7 +347,6 @@ def hides_recipients(call, provider, hidden):
 
 CALLS = times(300)
 CALLS_PER_WORLD = 500
-VISIBLE = ("from", "to", "cc", "body", "attachments")  # without the one that a token hides
 
 
 def entries(addresses):

@@ -7,7 +7,6 @@ from graph.schema import build
 from providers.ports.mail import SendAttempt
 from rest_compat.documents import document
 
-BOARDS = "/api/access/tasks/boards"
 ITEMS = "/api/access/tasks/items"
 ALL = {"allowedTaskOperations": ["all"]}
 

@@ -47,8 +47,6 @@ KINDS = {
     "microsoft.graph.extractSensitivityLabelsResult": "extractSensitivityLabelsResult",
     "Collection(microsoft.graph.searchResponse)": "searchResponse",
 }
-# Members of the published samples that are missing in the published types.
-SAMPLED = {("microsoft.graph.sensitivityLabel", name) for name in ("color", "isEnabled")}
 
 
 class World:
