@@ -22,6 +22,8 @@ from gateway.sign_in.client_documents import shown
 from gateway.sign_in.clients import NewClient
 from gateway.sign_in.failures import SignInFailed
 from gateway.sign_in.requests import AuthorizationRequest
+from gateway.sign_in.views import RegisteredClient
+from gateway.store.conflicts import retried
 from gateway.store.database import Database
 from policy.caller import Caller
 from policy.refusals import InvalidInput, NotFound, Refusal, Unauthenticated
@@ -269,9 +271,14 @@ async def register(request: Request, services: AppServices) -> Response:
         new = validated(NewClient, members)
     except InvalidInput as refusal:
         raise SignInFailed("invalid_redirect_uri", refusal.message) from None
-    with grants.acting("registration", request_state(request.scope).request_id):
+
+    @retried
+    async def add() -> RegisteredClient:
         async with services.database.writing() as session:
-            made = await clients.add(session, new, by_itself=True)
+            return await clients.add(session, new, by_itself=True)
+
+    with grants.acting("registration", request_state(request.scope).request_id):
+        made = await add()
     described = {
         "client_id": made.client_id,
         "client_id_issued_at": made.created_at // 1000,

@@ -69,8 +69,10 @@ def link(
     from gateway.operations import rows
     from gateway.sign_in import grants
     from gateway.sign_in.views import SignInLink
+    from gateway.store.conflicts import retried
     from gateway.store.tables import AccessToken
 
+    @retried
     async def make(store: Store) -> SignInLink:
         async with store.database.writing() as session:
             token = await rows.get(session, AccessToken, token_id)
