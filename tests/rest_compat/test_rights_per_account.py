@@ -382,3 +382,37 @@ async def test_drafts_are_made_and_sent_by_accounts_that_allow_it(world):
     assert sent["providerA"].json()["requiredOperation"] == "send_email"
     assert sent["providerB"].status_code == 200, sent["providerB"].text
     assert (len(world.sent("provider-a")), len(world.sent("provider-b"))) == (0, 1)
+
+
+async def test_explain_names_the_settings_that_decided(world):
+    """The account's, the token's, or both; the change that it names lets the call pass."""
+    own = accounts(world, PROVIDER_A=READ, PROVIDER_B=READ)
+    named = world.connections["PROVIDER_A"]
+    sends = ["read_only", "send_email"]
+    call = {"method": "POST", "path": SEND, "body": {**NEW, "connectionId": named}}
+    changes = {}
+    for name, settings in {
+        "account": {**own, "allowedEmailOperations": sends},
+        "token": {**accounts(world, PROVIDER_A={}), "allowedEmailOperations": ["read_only"]},
+        "both": {**own, "allowedEmailOperations": ["read_only"]},
+    }.items():
+        made = await world.admin.post("/api/access-tokens", json=token_body(world, settings))
+        token = made.json()
+        url = f"/api/access-tokens/{token['id']}"
+        world.forget_calls()
+        answer = (await world.admin.post(f"{url}/explain", json=call)).json()
+        assert answer["error"] == "OPERATION_NOT_ALLOWED"
+        changes[name] = answer["change"]["text"]
+        patch = answer["change"]["settings"]
+        assert world.calls() == []
+        changed = await world.admin.patch(url, json={"settings": patch})
+        assert changed.status_code == 200, changed.text
+        async with world.client(token["token"]) as client:
+            assert (await client.post(SEND, json=call["body"])).status_code == 200
+
+    own_list = f"accounts.{named}.allowedEmailOperations"
+    assert changes == {
+        "account": f"Add 'send_email' to {own_list}.",
+        "token": "Add 'send_email' to allowedEmailOperations.",
+        "both": f"Add 'send_email' to allowedEmailOperations; add 'send_email' to {own_list}.",
+    }

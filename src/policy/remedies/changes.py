@@ -6,7 +6,7 @@ The functions apply changes to copies of stored settings and rules; nothing is s
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from policy.rule_facts import Rule
 from policy.vocabulary import RuleAction, RuleType
@@ -16,25 +16,31 @@ NEW_RULE_ID = -1  # id of rules that are not stored
 
 @dataclass(frozen=True, slots=True)
 class SetValue:
-    """Give a setting another value."""
+    """Give a setting another value; *account* is the connection whose setting it is, if any."""
 
     setting: str
     value: object
+    account: int | None = None
 
     def __str__(self) -> str:
-        return f"set {self.setting} to {_json(self.value)}"
+        return f"set {_path(self)} to {_json(self.value)}"
 
 
 @dataclass(frozen=True, slots=True)
 class AddEntry:
-    """Add an entry to a list setting; a null list, which means all, stays null."""
+    """
+    Add an entry to a list setting; a null list, which means all, stays null.
+
+    *account* is the connection whose setting it is, if any.
+    """
 
     setting: str
     entry: object
+    account: int | None = None
 
     def __str__(self) -> str:
         entry = f"'{self.entry}'" if isinstance(self.entry, str) else _json(self.entry)
-        return f"add {entry} to {self.setting}"
+        return f"add {entry} to {_path(self)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +84,31 @@ def apply_to_settings(
     """Return a copy of the *stored* settings with *changes* applied."""
     changed = dict(stored)
     for change in changes:
-        match change:
-            case SetValue(setting, value):
-                changed[setting] = value
-            case AddEntry(setting, entry):
-                listed = changed.get(setting)
-                if listed is not None:
-                    changed[setting] = [*(listed if isinstance(listed, list) else ()), entry]
+        if not isinstance(change, SetValue | AddEntry):
+            continue
+        if change.account is None:
+            _apply(change, changed)
+            continue
+        accounts = cast("Mapping[str, Mapping[str, object]]", changed["accounts"])
+        account = dict(accounts[str(change.account)])
+        _apply(change, account)
+        changed["accounts"] = {**accounts, str(change.account): account}
     return changed
+
+
+def _apply(change: SetValue | AddEntry, settings: dict[str, object]) -> None:
+    if isinstance(change, SetValue):
+        settings[change.setting] = change.value
+        return
+    listed = settings.get(change.setting)
+    if listed is not None:
+        settings[change.setting] = [*(listed if isinstance(listed, list) else ()), change.entry]
+
+
+def _path(change: SetValue | AddEntry) -> str:
+    return (
+        change.setting if change.account is None else f"accounts.{change.account}.{change.setting}"
+    )
 
 
 def apply_to_rules(stored: Sequence[Rule], changes: Sequence[PolicyChange]) -> Sequence[Rule]:

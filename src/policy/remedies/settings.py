@@ -6,7 +6,7 @@ narrowest first. Whether a remedy works is found out by a dry run of the call.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -21,6 +21,7 @@ from policy.remedies.changes import AddEntry, ExtendLifetime, PolicyChange, SetV
 from policy.rule_facts import Rule
 
 Remedy: TypeAlias = tuple[PolicyChange, ...]
+Finder: TypeAlias = Callable[[Any, "TokenState"], Iterable["Remedy"]]
 MAX_REMEDIES = 6  # alternatives per refusal: each costs a dry run
 DAY = timedelta(days=1)
 
@@ -53,8 +54,29 @@ def find_remedies(problem: BaseException, state: TokenState) -> Sequence[Remedy]
     """Return at most six remedies for *problem*, the narrowest first."""
     for kind in type(problem).__mro__:
         if kind in _FINDERS:
-            return tuple(_FINDERS[kind](problem, state))[:MAX_REMEDIES]
+            own = list(_FINDERS[kind](problem, state))
+            return (*own, *_on_accounts(_FINDERS[kind], problem, own, state))[:MAX_REMEDIES]
     return ()
+
+
+def _on_accounts(
+    find: Finder, problem: BaseException, own: Sequence[Remedy], state: TokenState
+) -> Iterable[Remedy]:
+    """Yield the remedies for each account, alone and with those of the token's *own* settings."""
+    accounts = state.settings.get("accounts")
+    for connection in state.connections:
+        settings = accounts.get(str(connection.id)) if isinstance(accounts, Mapping) else None
+        if isinstance(settings, Mapping):
+            known = replace(state, settings={**state.settings, **settings})
+            for remedy in find(problem, known):
+                changes = tuple(
+                    replace(each, account=connection.id)
+                    for each in remedy
+                    if isinstance(each, SetValue | AddEntry) and each.setting in settings
+                )
+                if changes:
+                    yield changes
+                    yield from ((*first, *changes) for first in own[:1])
 
 
 def _extend_lifetime(refusal: refusals.Unauthenticated, state: TokenState) -> Iterable[Remedy]:
