@@ -24,7 +24,6 @@ _EXTENSIONS = {
     "MOVE": "deletions are copies that are removed afterwards",
     "LIST-STATUS": "each listing costs one command more per folder",
     "ESEARCH": "results of searches are longer",
-    "ESORT": "the first listing of a process reads the received times of all messages",
 }
 _ROLES = (Role.SENT, Role.DRAFTS, Role.TRASH, Role.JUNK)
 _MISSING_EXTENSION = "The server has no quota, or does not report it."

@@ -13,41 +13,23 @@ from providers.imap.sequence_sets import MAX_UID
 from providers.imap.session import Reply
 
 MAX_TIME = 2**32 - 1  # seconds since the epoch, as stored
-NEVER = MAX_TIME + 1  # `complete_from` where messages of any time may be missing
 
 
 class ReceivedTimes:
-    """
-    Received times by UID, in seconds since the epoch. An object never changes.
+    """Received times by UID, in seconds since the epoch. An object never changes."""
 
-    Attributes:
-        complete_from: All messages that were received then or later are among them.
-        others: The number of messages of the folder that are not among them, and are older.
-    """
-
-    def __init__(
-        self, uids: "array[int]", times: "array[int]", *, complete_from: int = 0, others: int = 0
-    ) -> None:
-        """Take ascending UIDs and their times; the defaults are those of a whole folder."""
-        self.complete_from = complete_from
-        self.others = others
+    def __init__(self, uids: "array[int]", times: "array[int]") -> None:
+        """Take ascending UIDs and their times."""
         self._uids, self._times = uids, times
         self._newest_first: array[int] | None = None  # indexes, by descending time
 
     @classmethod
-    def of(
-        cls, times: Mapping[int, int], *, complete_from: int = 0, others: int = 0
-    ) -> "ReceivedTimes":
+    def of(cls, times: Mapping[int, int]) -> "ReceivedTimes":
         """Return the times that are given by UID."""
-        return cls(*_by_uid(times), complete_from=complete_from, others=others)
+        return cls(*_by_uid(times))
 
     def __len__(self) -> int:
         return len(self._uids)
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether all messages of the folder are among them."""
-        return self.complete_from == 0
 
     @property
     def last_uid(self) -> int:
@@ -65,39 +47,25 @@ class ReceivedTimes:
         return zip(self._uids, self._times, strict=True)
 
     def newest_first(self, not_after: int = MAX_TIME) -> Iterator[tuple[int, int]]:
-        """Return received time and UID from a time on, newest first, without gaps."""
+        """Return received time and UID of the messages from a time on, newest first."""
         order = self._order()
         for index in range(self._first_not_after(order, not_after), len(order)):
             position = order[index]
-            if self._times[position] < self.complete_from:
-                return
             yield self._times[position], self._uids[position]
 
     def count(self, low: int, high: int) -> int:
-        """Return the number of known messages received from *low* to *high*, both included."""
+        """Return the number of messages received from *low* to *high*, both included."""
         order = self._order()
         return max(0, self._first_not_after(order, low - 1) - self._first_not_after(order, high))
 
     def with_newer(self, times: Mapping[int, int]) -> "ReceivedTimes":
         """Return these and the times of messages whose UIDs are higher than all here."""
         uids, by_uid = _by_uid(times)
-        return ReceivedTimes(
-            self._uids + uids,
-            self._times + by_uid,
-            complete_from=self.complete_from,
-            others=self.others,
-        )
+        return ReceivedTimes(self._uids + uids, self._times + by_uid)
 
     def without(self, uids: AbstractSet[int]) -> "ReceivedTimes":
         """Return these but for some messages of the folder."""
-        known = {uid: time for uid, time in self.items() if uid not in uids}
-        left_out = len(uids) - (len(self) - len(known))
-        others = max(0, self.others - left_out)
-        return ReceivedTimes.of(known, complete_from=self.complete_from, others=others)
-
-    def as_whole(self) -> "ReceivedTimes":
-        """Return these as those of a whole folder."""
-        return ReceivedTimes(self._uids, self._times)
+        return ReceivedTimes.of({uid: time for uid, time in self.items() if uid not in uids})
 
     def _first_not_after(self, order: "array[int]", not_after: int) -> int:
         return bisect_left(order, -not_after, key=lambda position: -self._times[position])

@@ -6,7 +6,7 @@ that it returns, and as many more as a filter leaves out.
 """
 
 import heapq
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,13 +18,11 @@ import msgspec
 
 from providers.connectors.imap import mapping, modified_utf7, reading, search_criteria, thread_roots
 from providers.connectors.imap.account_memory import AccountMemory
-from providers.connectors.imap.folder_index import FolderIndex, ReadTimes
 from providers.connectors.imap.folder_index import search as search_uids
 from providers.connectors.imap.folders import (
     GMAIL,
     GMAIL_LABELS,
     Folder,
-    Role,
     default_folders,
     read_folders,
 )
@@ -34,7 +32,6 @@ from providers.connectors.imap.received_times import MAX_TIME, ReceivedTimes
 from providers.failures import Shortened
 from providers.imap.session import Rejected, Session, astring
 from providers.mail import query_matching
-from providers.mail.scanning import MAX_PAGES
 from providers.ports.mail import MailPosition, MailQuery, MailSlice
 from providers.records.base import to_epoch_ms
 from providers.search_text import fold_label
@@ -80,14 +77,6 @@ class _Matches:
         for seconds, uid in self.times.newest_first(not_after):
             yield seconds, self.folder, uid
 
-    def count(self, low: int, high: int) -> int:
-        """Return the number of messages received from *low* to *high*, both included."""
-        return self.times.count(low, high) + (0 if low else self.times.others)
-
-    def reaches(self, low: int) -> bool:
-        """Return whether all messages are known that were received at *low* or later."""
-        return self.times.complete_from <= low
-
 
 async def run(  # noqa: PLR0913 - the arguments of `MailPort.search`, and where to search
     session: Session,
@@ -108,9 +97,8 @@ async def run(  # noqa: PLR0913 - the arguments of `MailPort.search`, and where 
     if not query_matching.can_match(query):
         return NOTHING
     search = _Search(query, after)
-    reader = _Reader(session, ids)
     compared = query_matching.needed_attributes(search.checked, text=True)
-    matches = await _search_folders(reader, memory, search, early=wanted)
+    matches = await _search_folders(session, memory, query)
     # Nearly all that a server finds by words matches; of all messages of a folder few do.
     reads_many = search.restricts and not any(match.is_found for match in matches)
     attributes = compared if reads_many else wanted | compared
@@ -121,7 +109,7 @@ async def run(  # noqa: PLR0913 - the arguments of `MailPort.search`, and where 
     exhausted = False
     for _ in range(most_pages):
         page = list(islice(candidates, size))
-        messages = await reader.read(page, attributes)
+        messages = await _read(session, ids, page, attributes)
         matching += [
             (candidate, messages[candidate.id])
             async for candidate in in_turns(page)
@@ -129,13 +117,13 @@ async def run(  # noqa: PLR0913 - the arguments of `MailPort.search`, and where 
         ]
         last = page[-1] if page else last
         if len(page) < size:
-            exhausted = all(match.reaches(search.low) for match in matches)
+            exhausted = True
             break
         if len(matching) > query.limit:
             break
     shown = matching[: query.limit]
     if not wanted <= attributes:
-        messages = await reader.read([candidate for candidate, _ in shown], wanted)
+        messages = await _read(session, ids, [candidate for candidate, _ in shown], wanted)
         shown = [(each, messages[each.id]) for each, _ in shown if each.id in messages]
     if "thread_id" in wanted:
         await thread_roots.settle(session, (message for _, message in shown), memory, ids)
@@ -183,33 +171,19 @@ class _Search:
         if after is not None:
             self._high = min(self._high, after.received_ms // 1000)
 
-    async def know_candidates(
-        self, index: FolderIndex, session: Session, folder: Folder, read: ReadTimes | None
-    ) -> None:
-        """Know as many messages of a folder as a search may look at."""
-        await index.cover(
-            session,
-            folder,
-            low=self.low,
-            high=self._high if self._after is None else self._high - 1,  # these follow for sure
-            number=_PAGE * MAX_PAGES if self.restricts else self.query.limit + 1,
-            read=read,
-        )
-
     def candidates(self, matches: Sequence["_Matches"], ids: MessageIds) -> Iterator[Candidate]:
-        """Return what may match after the position, in order, as far as all folders are known."""
-        known_from = max((match.times.complete_from for match in matches), default=0)
+        """Return what may match after the position, in order."""
         streams = [match.newest_first(self._high) for match in matches]
         merged = heapq.merge(*streams, key=lambda entry: -entry[0])
         for seconds, same_second in groupby(merged, key=itemgetter(0)):
-            if seconds < max(self.low, known_from):
+            if seconds < self.low:
                 return
             group = [Candidate.of(seconds, folder, uid, ids) for _, folder, uid in same_second]
             yield from filter(self._follows, sorted(group, key=attrgetter("id")))
 
     def count(self, matches: Sequence["_Matches"], ids: MessageIds) -> int:
         """Return the number of candidates after the position."""
-        number = sum(match.count(self.low, self._high) for match in matches)
+        number = sum(match.times.count(self.low, self._high) for match in matches)
         if self._after is None or self._high != self._after.received_ms // 1000:
             return number
         for match in matches:
@@ -232,10 +206,9 @@ class _Search:
 
 
 async def _search_folders(
-    reader: "_Reader", memory: AccountMemory, search: _Search, *, early: AbstractSet[str]
+    session: Session, memory: AccountMemory, query: MailQuery
 ) -> list[_Matches]:
-    """Return what may match; *early* is read at once of the first messages of a large inbox."""
-    session, query = reader.session, search.query
+    """Return what may match."""
     listed = await read_folders(session)
     memory.forget_other_folders({folder.name for folder in listed})
     folders, narrowing = _places(session, listed, query)
@@ -247,16 +220,11 @@ async def _search_folders(
             continue
         await reading.open_folder(session, folder.name)
         uids = await _search(session, criteria, fallback) if criteria else None
-        index = memory.indexes[folder.name]
         async with memory.refreshing:
-            await index.refresh(session, folder)
-            if uids is not None:
-                times = ReceivedTimes.of(await index.times_of(session, folder, uids))
-            else:
-                may_read = folder.role is Role.INBOX and not search.restricts
-                read = reader.early(folder, early) if may_read and "body" not in early else None
-                await search.know_candidates(index, session, folder, read)
-                times = index.times
+            times = await memory.indexes[folder.name].read(session, folder)
+        if uids is not None:  # those that have come since are found by the next search
+            known = [(uid, times.time(uid)) async for uid in in_turns(uids)]
+            times = ReceivedTimes.of({uid: time for uid, time in known if time is not None})
         if folder.is_store and GMAIL in session.capabilities:
             times = times.without(set(await search_uids(session, ["DRAFT"])))
         matches.append(_Matches(folder, times, uids is not None))
@@ -308,36 +276,17 @@ def keyword_of_label(label: str) -> str | None:
 _MAX_KEYWORD = 50  # Dovecot's bound
 
 
-class _Reader:
-    """Reads messages, folder by folder; some were read when their folder was searched."""
-
-    def __init__(self, session: Session, ids: MessageIds) -> None:
-        self.session = session
-        self._ids = ids
-        self._early: dict[str, FetchedMessage] = {}
-
-    def early(self, folder: Folder, wanted: AbstractSet[str]) -> ReadTimes:
-        """Return a function that reads messages of the open folder for their received times."""
-
-        async def read(uids: Sequence[int]) -> Mapping[int, int]:
-            messages = await reading.read(self.session, folder, uids, wanted, self._ids)
-            self._early |= {message.id: message for message in messages.values()}
-            return {uid: int(each.received_at.timestamp()) for uid, each in messages.items()}
-
-        return read
-
-    async def read(
-        self, candidates: Sequence[Candidate], wanted: AbstractSet[str]
-    ) -> dict[str, FetchedMessage]:
-        """Read messages by id; those that are gone are left out."""
-        messages = {each.id: self._early[each.id] for each in candidates if each.id in self._early}
-        by_folder: dict[bytes, list[Candidate]] = {}
-        for candidate in candidates:
-            if candidate.id not in messages:
-                by_folder.setdefault(candidate.folder.name, []).append(candidate)
-        for name, some in by_folder.items():
-            await reading.open_folder(self.session, name)
-            uids = [candidate.uid for candidate in some]
-            read = await reading.read(self.session, some[0].folder, uids, wanted, self._ids)
-            messages |= {message.id: message for message in read.values()}
-        return messages
+async def _read(
+    session: Session, ids: MessageIds, candidates: Sequence[Candidate], wanted: AbstractSet[str]
+) -> dict[str, FetchedMessage]:
+    """Read messages by id, folder by folder; those that are gone are left out."""
+    messages: dict[str, FetchedMessage] = {}
+    by_folder: dict[bytes, list[Candidate]] = {}
+    for candidate in candidates:
+        by_folder.setdefault(candidate.folder.name, []).append(candidate)
+    for name, some in by_folder.items():
+        await reading.open_folder(session, name)
+        uids = [candidate.uid for candidate in some]
+        read = await reading.read(session, some[0].folder, uids, wanted, ids)
+        messages |= {message.id: message for message in read.values()}
+    return messages

@@ -1,4 +1,4 @@
-"""A part of a large folder suffices for the pages and numbers of the whole."""
+"""The times of a folder's messages are read once, and follow what comes and goes."""
 
 import random
 from datetime import UTC, datetime, timedelta
@@ -9,15 +9,16 @@ import pytest_asyncio
 from dovecot import dovecot_server
 from mail_upstreams import NOON, raw
 
-from providers.connectors.imap import folder_index, searching
+from providers.connectors.imap import folder_index
 from providers.connectors.imap.folder_index import FolderIndex
 from providers.connectors.imap.folders import read_folders
-from providers.connectors.imap.received_times import MAX_TIME
+from providers.failures import Unreachable
 from providers.mail import scanning
 from providers.ports.mail import MailQuery
 from providers.records.base import to_epoch_ms
 
 MESSAGES = 60
+PORTIONS = [25, 25, 10]  # of the messages, each for one command
 SUBJECT = frozenset({"subject"})
 INBOX = b"INBOX"
 
@@ -30,9 +31,8 @@ def dovecot():
 
 @pytest_asyncio.fixture
 async def account(dovecot, monkeypatch):
-    """A mailbox that is large by lower bounds, in no order and with ties."""
-    monkeypatch.setattr(folder_index, "_FEW", 8)
-    monkeypatch.setattr(folder_index, "_GROWTH", 2)
+    """A mailbox that takes several commands, in no order and with ties."""
+    monkeypatch.setattr(folder_index, "_ROWS_PER_COMMAND", 25)
     async with imap_account.opened(dovecot) as account:
         chance = random.Random(19)
         await append(account, [(n, chance.randrange(25)) for n in range(MESSAGES)])
@@ -62,11 +62,6 @@ def forget(account):
     account.memory.indexes.clear()
 
 
-def known(account):
-    """The number of messages whose received times are known."""
-    return len(account.memory.indexes[INBOX].times)
-
-
 async def pages(account, query, between=None):
     """Every page of a search: ids, received times and the total, and how far it looked."""
     read, after = [], None
@@ -78,16 +73,6 @@ async def pages(account, query, between=None):
         after = answer.scanned_to or scanning.position(answer.emails[-1])
         if between is not None:
             await between()
-
-
-def without_sort(monkeypatch):
-    note = imap_account.Session._note
-
-    def announced(session, head):
-        note(session, head)
-        session.capabilities -= {"ESORT"}
-
-    monkeypatch.setattr(imap_account.Session, "_note", announced)
 
 
 QUERIES = {
@@ -112,9 +97,7 @@ QUERIES = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", QUERIES)
 @pytest.mark.parametrize("limit", [1, 7, 50])
-async def test_pages_are_those_of_a_folder_that_was_read_as_a_whole(
-    account, monkeypatch, name, limit
-):
+async def test_pages_are_those_of_a_folder_that_is_read_anew(account, name, limit):
     query = MailQuery(limit=limit, **QUERIES[name])
 
     async def start_over():  # each page is then the first one of a process
@@ -122,42 +105,44 @@ async def test_pages_are_those_of_a_folder_that_was_read_as_a_whole(
 
     read = await pages(account, query)
     forget(account)
-    alone = await pages(account, query, between=start_over)
-    account.memory.pool.close()
-    forget(account)
-    without_sort(monkeypatch)
 
-    assert read == alone == await pages(account, query)
+    assert read == await pages(account, query, between=start_over)
 
 
-async def test_a_first_page_reads_its_messages_alone(account, dovecot):
-    await append(account, [(n, n) for n in range(100, 110)])
+async def test_times_are_read_once(account, dovecot):
     account.memory.pool.close()
     dovecot.forget_sessions("ada")
 
-    await account.port.search(MailQuery(limit=3), after=None, wanted=SUBJECT)
+    for query in (MailQuery(limit=3), MailQuery(limit=9), MailQuery(limit=3, subject="Mail 17")):
+        await account.port.search(query, after=None, wanted=SUBJECT)
     lines = [line.split(b" ", 2)[2] for line in dovecot.commands("ada").splitlines()]
 
-    assert [line.split(b" ")[0] for line in lines] == [b"LIST", b"EXAMINE", b"UID", b"UID"]
-    assert lines[2] == b"UID SORT RETURN (PARTIAL 1:5 COUNT) (REVERSE ARRIVAL) UTF-8 ALL"
-    assert dovecot.sent_to_clients("ada").count(b" FETCH (") == 5
-    assert known(account) == 5
+    ranges = [
+        list(map(int, line.split(b" ")[2].split(b":")))
+        for line in lines
+        if line.endswith(b"(UID INTERNALDATE)")
+    ]
+    assert [last - first + 1 for first, last in ranges] == PORTIONS
 
 
-async def test_a_server_that_refuses_to_sort_is_read_as_a_whole(account, monkeypatch):
-    expected = await pages(account, MailQuery(limit=7))
-    forget(account)
-    command = imap_account.Session.command
+async def test_what_was_read_before_a_command_failed_is_kept(account, monkeypatch):
+    account.memory.pool.close()
+    command, asked = imap_account.Session.command, []
 
-    async def refuse(session, *parts, **options):
-        if "SORT" in parts[0]:
-            return await command(session, "UID SORT")  # BAD
+    async def fail_once(session, *parts, **options):
+        if "INTERNALDATE)" in parts[0] and "UID FETCH" in parts[0]:
+            asked.append(parts[0])
+            if len(asked) == 2:
+                raise Unreachable
         return await command(session, *parts, **options)
 
-    monkeypatch.setattr(imap_account.Session, "command", refuse)
+    monkeypatch.setattr(imap_account.Session, "command", fail_once)
+    with pytest.raises(Unreachable):
+        await account.port.search(MailQuery(limit=3), after=None, wanted=SUBJECT)
+    await account.port.search(MailQuery(limit=3), after=None, wanted=SUBJECT)
 
-    assert await pages(account, MailQuery(limit=7)) == expected
-    assert known(account) == MESSAGES
+    assert len({rows for rows in asked if "(UID INTERNALDATE)" in rows}) == len(PORTIONS)
+    assert len(account.memory.indexes[INBOX]._times) == MESSAGES
 
 
 @pytest.mark.slow
@@ -167,7 +152,6 @@ async def test_removed_messages_leave_pages_and_counts(account, sequence_set, li
     before = await pages(account, MailQuery(limit=60))
     forget(account)
     await account.port.search(MailQuery(limit=limit), after=None, wanted=SUBJECT)
-    assert known(account) < MESSAGES
     await remove(account, sequence_set)
 
     read = await pages(account, MailQuery(limit=limit))
@@ -223,29 +207,6 @@ async def test_a_large_folder_is_merged_with_another_large_one(account, limit):
 
 
 @pytest.mark.slow
-async def test_a_page_whose_messages_are_gone_skips_no_others(account, monkeypatch):
-    """More of the other folder is known then: its older messages must wait."""
-    await account.session.command("CREATE", "Client")
-    await append(account, [(n, n % 25) for n in range(8)], folder="Client")
-    read, gone = searching._Reader.read, {}
-
-    async def read_nothing_at_first(reader, candidates, wanted):
-        messages = await read(reader, candidates, wanted)
-        if not gone:
-            gone.update(messages)
-            return {}
-        return messages
-
-    expected = {id_ for ids, _, _ in await pages(account, MailQuery(limit=5)) for id_ in ids}
-    forget(account)
-    monkeypatch.setattr(searching._Reader, "read", read_nothing_at_first)
-    listed = [id_ for ids, _, _ in await pages(account, MailQuery(limit=5)) for id_ in ids]
-
-    assert len(listed) == len(set(listed))
-    assert set(listed) == expected - gone.keys()
-
-
-@pytest.mark.slow
 async def test_messages_of_one_second_at_the_end_of_a_page_are_complete(account):
     await append(account, [(n, 100) for n in range(200, 230)])
 
@@ -266,29 +227,11 @@ async def test_an_older_state_of_a_folder_takes_nothing_away(account):
     await append(account, [(300, 100)])
     await session.command("EXAMINE INBOX")
     new = next(folder for folder in await read_folders(session) if folder.name == INBOX)
-    for number in (5, MESSAGES):  # a part of the folder, and all of it
-        await index.refresh(session, new)
-        await index.cover(session, new, low=0, high=MAX_TIME, number=number)
-        await index.refresh(earlier, old)
-        await index.cover(earlier, old, low=0, high=MAX_TIME, number=number + 1)
-        await index.refresh(session, new)
+    times = [await index.read(*state) for state in ((session, new), (earlier, old), (session, new))]
 
-        assert next(iter(index.times.newest_first()))[1] == new.uid_next - 1
-        assert len(index.times) + index.times.others == MESSAGES + 1
+    assert [len(known) for known in times] == [MESSAGES + 1] * 3
+    assert {next(iter(known.newest_first()))[1] for known in times} == {new.uid_next - 1}
     earlier.close()
-
-
-async def test_a_search_reads_the_times_of_what_it_finds_once(account, dovecot):
-    account.memory.pool.close()
-    query = MailQuery(limit=3, subject="Mail 17")
-    dovecot.forget_sessions("ada")
-
-    for _ in range(2):
-        await account.port.search(query, after=None, wanted=SUBJECT)
-    lines = [line.split(b" ", 2)[2] for line in dovecot.commands("ada").splitlines()]
-
-    assert len([line for line in lines if line.endswith(b"(UID INTERNALDATE)")]) == 1
-    assert known(account) == 1
 
 
 @pytest.mark.slow

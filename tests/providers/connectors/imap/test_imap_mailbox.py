@@ -299,7 +299,7 @@ async def test_removed_messages_leave_listings_and_counts(account):
 async def test_a_message_that_is_removed_during_a_search_is_left_out(account, monkeypatch):
     for number in range(3):
         await account.add(f"Mail {number}", at=number)
-    read, reads = searching._Reader.read, 0
+    read, reads = searching._read, 0
 
     async def read_without_the_second(*arguments):
         nonlocal reads
@@ -309,7 +309,7 @@ async def test_a_message_that_is_removed_during_a_search_is_left_out(account, mo
             del messages[[*messages][1]]
         return messages
 
-    monkeypatch.setattr(searching._Reader, "read", read_without_the_second)
+    monkeypatch.setattr(searching, "_read", read_without_the_second)
     query = MailQuery(has_attachment=False)
     answer = await account.port.search(query, after=None, wanted={"subject"})
 
