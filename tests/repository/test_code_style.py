@@ -27,7 +27,7 @@ BUDGETS = {
     "gateway": 32_160,
     "graph": 17_800,
     "policy": 4_950,
-    "providers": 43_270,
+    "providers": 42_880,
     "rest_compat": 5_840,
 }
 

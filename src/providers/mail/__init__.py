@@ -4,7 +4,6 @@ Several mailboxes read as one, and what mail connectors share.
     merged_mailbox   search, read and write over all mailboxes of a caller
     merging          one page out of the mailboxes' answers
     scanning         reading a mailbox page by page until enough messages match
-    lazy_records     messages mapped to records only when they are read
     parameters       parameters of MIME headers, such as names of files
     query_matching   the meaning of every mail filter
     outgoing         new messages, replies and forwards as outgoing messages

@@ -23,7 +23,6 @@ from providers.first_holder import (
     write_to_first_holder,
 )
 from providers.mail import delivery, merging
-from providers.mail.lazy_records import unmapped
 from providers.ports import mail
 from providers.ports.connection import ConnectionInfo
 from providers.records import mail as mail_records
@@ -98,8 +97,7 @@ class MergedMailbox:
             else:
                 if result.doubt is not None:
                     warnings.append(fanout.ConnectionWarning(info, result.doubt))
-                messages = unmapped(result.emails)
-                slices.append(merging.MailboxSlice(info, result, before[info.id], messages))
+                slices.append(merging.MailboxSlice(info, result, before[info.id]))
         if unread and not slices:
             raise fanout.combined_failure(warnings)
         chosen = merging.merge_slices(slices, query.limit)

@@ -16,8 +16,7 @@ from msgspec.structs import replace
 
 from providers import ids
 from providers.fanout import ConnectionWarning
-from providers.mail.lazy_records import LazyRecords
-from providers.mail.scanning import Positioned, end_of_millisecond, position
+from providers.mail.scanning import end_of_millisecond, position
 from providers.ports.connection import ConnectionInfo
 from providers.ports.mail import MailPosition, MailSlice
 from providers.records import mail as mail_records
@@ -93,45 +92,34 @@ class MailboxSlice(msgspec.Struct, frozen=True):
 
     Attributes:
         before: The connection's position when it was asked.
-        messages: The messages of *answer*, which need not be mapped to tell their positions.
     """
 
     info: ConnectionInfo
     answer: MailSlice
     before: ConnectionPosition
-    messages: Sequence[Positioned]
 
     @property
     def horizon(self) -> Rank | None:
         """Rank of the last point to which its order is known; None: to the end."""
         if self.answer.exhausted:
             return None
-        reached = self.answer.scanned_to or self.position_at(len(self.messages))
+        reached = self.answer.scanned_to or self.position_at(len(self.answer.emails))
         return self._rank(reached) if reached is not None else _BEFORE_ALL
 
     def position_at(self, count: int) -> MailPosition | None:
         """Return the connection's position after the first *count* of its messages."""
-        return position(self.messages[count - 1]) if count else self.before.after
+        return position(self.answer.emails[count - 1]) if count else self.before.after
 
     def entries(self) -> Iterator[Entry]:
         """Yield an entry for each of its messages."""
-        for message in self.messages:
+        for message in self.answer.emails:
             yield self._rank(position(message)), self.info.id, self
 
     def emails(self, count: int, wanted: AbstractSet[str]) -> Sequence[mail_records.Email]:
         """Return the first *count* of its messages as `with_prefixed_ids` does."""
-        records = self._emails(count, wanted)
-        hidden = self.answer.hidden
+        emails, hidden = self.answer.emails[:count], self.answer.hidden
+        records = with_prefixed_ids(emails, self.info.provider, wanted)
         return [without(record, hidden) for record in records] if hidden else records
-
-    def _emails(self, count: int, wanted: AbstractSet[str]) -> Sequence[mail_records.Email]:
-        emails, provider = self.answer.emails, self.info.provider
-        if isinstance(emails, LazyRecords):
-            records = emails.first(count, prefix=ids.join_mail_id(provider, ""))
-            if "received_at" in wanted:
-                return records
-            return [replace(record, received_at=None) for record in records]
-        return with_prefixed_ids(emails[:count], provider, wanted)
 
     def position_after(self, count: int, end: PageEnd | None) -> ConnectionPosition:
         """
@@ -140,7 +128,7 @@ class MailboxSlice(msgspec.Struct, frozen=True):
         *end* is the end of the page; None when the page is empty.
         """
         old, answer = self.before, self.answer
-        size = len(self.messages)
+        size = len(self.answer.emails)
         total, exact = old.total, old.total_exact
         if not exact and answer.exhausted:
             total, exact = old.returned + size, True
@@ -161,7 +149,7 @@ class MailboxSlice(msgspec.Struct, frozen=True):
         As a rule that is the end of the page, for all mailboxes alike: page tokens then hold it
         only once.
         """
-        messages = self.messages
+        messages = self.answer.emails
         is_own = end is not None and end.info is self.info
         own = end.position if end is not None and is_own else self.position_at(count)
         if count == len(messages) and self.answer.scanned_to is not None:
@@ -187,7 +175,7 @@ def merge_slices(slices: Sequence[MailboxSlice], limit: int) -> list[MailboxSlic
         For each message of the page, in order, the slice whose next message it is.
     """
     if len(slices) == 1:
-        return [slices[0]] * min(limit, len(slices[0].messages))
+        return [slices[0]] * min(limit, len(slices[0].answer.emails))
     merged: Iterator[Entry] = heapq.merge(
         *(mailbox_slice.entries() for mailbox_slice in slices), key=itemgetter(0, 1)
     )
@@ -263,7 +251,7 @@ def _in_order(
 
 
 def _end(last: MailboxSlice, counts: Mapping[int, int]) -> PageEnd:
-    return PageEnd(position(last.messages[counts[last.info.id] - 1]), last.info)
+    return PageEnd(position(last.answer.emails[counts[last.info.id] - 1]), last.info)
 
 
 def without(email: mail_records.Email, hidden: AbstractSet[str]) -> mail_records.Email:

@@ -86,7 +86,7 @@ class MailSlice(msgspec.Struct, frozen=True, kw_only=True):
     Matches of one mailbox after a position.
 
     Attributes:
-        emails: Matching messages in order, at most the limit; perhaps `LazyRecords`.
+        emails: Matching messages in order, at most the limit.
         scanned_to: The point to which upstream was read, if beyond the last match; else None.
         exhausted: Whether no match follows the returned ones.
         total: Number of matches after the position, the returned ones included, as far as known.

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +9,6 @@ from hypothesis import strategies as st
 from providers import ids
 from providers.failures import Broken, NeedsReauth, ProviderFailure, Throttled, TimedOut
 from providers.fanout import AllFailed
-from providers.mail.lazy_records import LazyRecords
 from providers.mail.merged_mailbox import MergedMailbox
 from providers.mail.scanning import end_of_millisecond
 from providers.ports.connection import ConnectionInfo
@@ -226,29 +224,6 @@ async def test_a_partly_read_mailbox_holds_back_later_messages():
     pages = await read_to_the_end(mailbox, 10)
 
     assert [[email.subject for email in page.emails] for page in pages] == [["x"], ["y", "c"]]
-
-
-async def test_only_messages_on_the_page_are_mapped_to_records():
-    read = []
-
-    class Lazy(Shelf):
-        async def search(self, query, *, after, wanted):
-            answer = await super().search(query, after=after, wanted=wanted)
-
-            def made(emails, prefix):
-                read.extend(email.id for email in emails)
-                return [msgspec.structs.replace(email, id=prefix + email.id) for email in emails]
-
-            return msgspec.structs.replace(answer, emails=LazyRecords(answer.emails, made))
-
-    shelves = [Lazy([(ms, f"{place}-{ms:02}") for ms in range(place, 60, 3)]) for place in range(3)]
-    mailbox = MergedMailbox([(info(place), shelf) for place, shelf in enumerate(shelves)])
-
-    pages = await read_to_the_end(mailbox, 7)
-
-    ids_read = [email.id.removeprefix("providerA:") for page in pages for email in page.emails]
-    assert ids_read == [f"{ms % 3}-{ms:02}" for ms in reversed(range(60))]
-    assert sorted(read) == sorted(ids_read)
 
 
 async def test_a_failed_mailbox_is_reported_and_keeps_its_position():

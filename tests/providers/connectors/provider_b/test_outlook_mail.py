@@ -13,7 +13,6 @@ from providers.connectors.provider_b.outlook_mail import (
     response_types,
     selected_fields,
 )
-from providers.connectors.provider_b.outlook_mail.response_types import Message
 from providers.failures import Broken, Missing, OutcomeUnknown, Throttled, Unreachable
 from providers.http.response import Response
 from providers.mail import delivery, scanning
@@ -591,17 +590,6 @@ def test_an_attachment_without_a_name_has_one_of_ours(name):
         Attachment("e", "plan.txt"),
         Attachment("f", "noname", "text/plain", 3, is_inline=True),
     )
-
-
-def test_ids_get_their_prefix_while_records_are_made():
-    messages = [Message(id="a", conversation_id="t"), Message(id="b")]
-
-    records = mapping.emails(messages, "providerB:", wanted=frozenset())
-
-    assert [(record.id, record.thread_id) for record in records] == [
-        ("providerB:a", "providerB:t"),
-        ("providerB:b", None),
-    ]
 
 
 @pytest.mark.parametrize(

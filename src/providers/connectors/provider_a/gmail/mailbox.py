@@ -104,7 +104,7 @@ class GmailMailbox:
         elif counted and not exact:
             total = max(total, reader.estimate)
         return MailSlice(
-            emails=await reader.emails(scan.emails, wanted),
+            emails=tuple(await reader.emails(scan.emails, wanted)),
             scanned_to=scan.scanned_to,
             exhausted=scan.exhausted,
             total=total,

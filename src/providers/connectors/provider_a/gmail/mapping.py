@@ -25,7 +25,6 @@ def emails(
     *,
     labels: Mapping[str, str],
     bodies: LargeTexts,
-    prefix: str = "",
 ) -> list[mail_records.Email]:
     """
     Make records of messages, in their order.
@@ -35,13 +34,8 @@ def emails(
         wanted: Attributes of `Email`; others stay None.
         labels: Label id to name; a label that is not in it keeps its id.
         bodies: Large texts, which were read separately.
-        prefix: Precedes the ids of messages and threads.
     """
     columns: dict[str, Iterable[object]] = {}
-    if prefix:
-        threads = [parsed.message.thread_id for parsed in messages]
-        columns["id"] = [prefix + parsed.message.id for parsed in messages]
-        columns["thread_id"] = [name and prefix + name for name in threads]
     from_headers = wanted & FROM_HEADERS.keys()
     if from_headers:
         headers = [parsed.message.payload.headers_by_name() for parsed in messages]

@@ -23,9 +23,9 @@ from providers.http.client import Upstream
 from providers.http.response import Response
 from providers.ids import is_provider_a_id
 from providers.mail import scanning
-from providers.mail.lazy_records import LazyRecords
 from providers.mail.message_parts import MAX_PARTS, arrange
 from providers.paging import PageIterator
+from providers.records.mail import Email
 from providers.turns import in_turns
 
 MAX_IDS_PER_PAGE = 500
@@ -96,19 +96,12 @@ class MessageReader:
             raise Broken
         return messages
 
-    async def emails(
-        self, messages: Sequence[Message], wanted: AbstractSet[str]
-    ) -> LazyRecords[ParsedMessage]:
+    async def emails(self, messages: Sequence[Message], wanted: AbstractSet[str]) -> list[Email]:
         """Make records of messages that were read for *wanted*; read large bodies separately."""
         parsed = await self._parse(messages, wanted)
         labels = await self._labels(parsed) if "labels" in wanted else {}
         bodies = await self._large_bodies(parsed) if "body" in wanted else {}
-        return LazyRecords(
-            parsed,
-            lambda some, prefix: mapping.emails(
-                some, wanted, labels=labels, bodies=bodies, prefix=prefix
-            ),
-        )
+        return mapping.emails(parsed, wanted, labels=labels, bodies=bodies)
 
     async def files(self, message: Message) -> Sequence[Part]:
         """Return the attachments of a message that was read for `attachments`."""

@@ -31,7 +31,6 @@ from providers.failures import Impossible, Missing, ProviderFailure, Stale
 from providers.http.client import Response, Upstream
 from providers.ids import is_provider_b_id
 from providers.mail import change_previews, delivery, query_matching, scanning
-from providers.mail.lazy_records import LazyRecords
 from providers.ports.connection import ConnectionInfo
 from providers.ports.mail import (
     AttachmentContent,
@@ -105,7 +104,7 @@ class OutlookMailbox:
         if not plan.suffices:
             messages = await reader.details(messages, wanted)
         return MailSlice(
-            emails=_records(messages, wanted),
+            emails=tuple(mapping.emails(messages, wanted)),
             scanned_to=scan.scanned_to,
             exhausted=scan.exhausted,
             total=total,
@@ -119,7 +118,9 @@ class OutlookMailbox:
         reader = MessageReader(self._upstream, await self._scope(query))
         listing = await anext(search_listings(reader, filter_query.search(query, None), wanted))
         messages = reader.visible(listing.value)
-        return scanning.slice_of_page(_records(messages, wanted), last=listing.next_link is None)
+        return scanning.slice_of_page(
+            mapping.emails(messages, wanted), last=listing.next_link is None
+        )
 
     async def get(self, message_id: str, *, wanted: AbstractSet[str]) -> mail_records.Email:
         response = await self._get(message_id, selected_fields.message(frozenset(wanted)))
@@ -136,7 +137,7 @@ class OutlookMailbox:
         valid = {
             name: message for name, message in messages.items() if mapping.have_valid_ids([message])
         }
-        return dict(zip(valid, mapping.emails(list(valid.values()), wanted=wanted), strict=True))
+        return dict(zip(valid, mapping.emails(list(valid.values()), wanted), strict=True))
 
     async def thread(self, thread_id: str, *, wanted: AbstractSet[str]) -> mail_records.Thread:
         _require_valid_id(thread_id)
@@ -231,7 +232,7 @@ class OutlookMailbox:
         if not selected_fields.selectable(wanted) <= scanned:
             messages = await reader.details(messages, wanted)
         return MailSlice(
-            emails=_records(messages, wanted),
+            emails=tuple(mapping.emails(messages, wanted)),
             scanned_to=scan.scanned_to,
             exhausted=scan.exhausted,
             total=scan.counted,
@@ -309,10 +310,6 @@ def _scope_without(trash: tuple[str, ...], junk: tuple[str, ...]) -> SearchScope
     )
 
 
-def _records(messages: Sequence[Message], wanted: AbstractSet[str]) -> LazyRecords[Message]:
-    return LazyRecords(messages, partial(mapping.emails, wanted=wanted))
-
-
 def _thread(thread_id: str, emails: list[mail_records.Email]) -> mail_records.Thread:
     emails.sort(key=lambda email: (-scanning.position(email).rank[0], email.id))
     return mail_records.Thread(id=thread_id, provider=mapping.PROVIDER, messages=tuple(emails))
@@ -328,7 +325,7 @@ def _keep(
     async def keep(messages: Sequence[Message]) -> Sequence[Message]:
         if not restricts:
             return messages
-        emails = zip(messages, mapping.emails(messages, wanted=compared), strict=True)
+        emails = zip(messages, mapping.emails(messages, compared), strict=True)
         return [message async for message, email in in_turns(emails) if matches(email)]
 
     return keep

@@ -32,29 +32,20 @@ _NAME = attrgetter("name")
 T = TypeVar("T")
 
 
-def emails(
-    messages: Sequence[Message], prefix: str = "", *, wanted: AbstractSet[str]
-) -> list[mail_records.Email]:
+def emails(messages: Sequence[Message], wanted: AbstractSet[str]) -> list[mail_records.Email]:
     """
     Make records of messages, in their order.
 
     Args:
         messages: Read with `selected_fields.message` for at least *wanted*.
-        prefix: Precedes the ids of messages and conversations.
         wanted: Attributes of `Email`; others stay None.
     """
-    if not prefix:
-        return _EMAILS.records(messages, wanted)
-    columns: dict[str, Iterable[object]] = {
-        "id": map(prefix.__add__, map(_ID, messages)),
-        "thread_id": [name and prefix + name for name in map(_CONVERSATION, messages)],
-    }
-    return _EMAILS.records(messages, wanted, columns)
+    return _EMAILS.records(messages, wanted)
 
 
 def email(message: Message, wanted: AbstractSet[str]) -> mail_records.Email:
     """Make a record of one message; see `emails`."""
-    return emails([message], wanted=wanted)[0]
+    return emails([message], wanted)[0]
 
 
 def have_valid_ids(messages: Sequence[Message]) -> bool:

@@ -137,7 +137,7 @@ class MessageReader(msgspec.Struct):
             by_id |= {message.id: message for message in self.visible(listing.value)}
             if len(by_id) >= max_messages:
                 break
-        return mapping.emails(list(by_id.values()), wanted=wanted)
+        return mapping.emails(list(by_id.values()), wanted)
 
     async def conversations(
         self, thread_ids: Sequence[str], wanted: AbstractSet[str], *, max_messages: int
@@ -150,7 +150,7 @@ class MessageReader(msgspec.Struct):
             per_call=CONVERSATIONS_WITH_BODIES if "body" in wanted else MAX_BATCH,
         )
         return {
-            thread_id: mapping.emails(self.visible(page.value), wanted=wanted)
+            thread_id: mapping.emails(self.visible(page.value), wanted)
             if page.next_link is None
             else await self.conversation(thread_id, wanted, max_messages=max_messages)
             for thread_id, page in pages.items()
