@@ -29,7 +29,9 @@ from providers.content.fingerprints import Fingerprint
 from providers.content.merged_content import MergedContent
 from providers.failures import OutcomeUnknown
 from providers.mail.merged_mailbox import MergedMailbox
+from providers.ports.connection import ConnectionInfo
 from providers.ports.mail import AttachmentFile, SendAttempt
+from providers.ports.people import PeoplePort
 from providers.records import mail as mail_records
 from providers.tasks.accounts import TaskAccounts
 
@@ -96,6 +98,7 @@ class Context:
 
     Attributes:
         mail: The token's usable mailboxes as one mailbox.
+        people: Returns the usable mail accounts that know people beyond their messages.
         calendars: The token's usable calendar accounts as one.
         tasks: The token's usable task accounts.
         content: The token's usable collaboration content as one.
@@ -139,6 +142,7 @@ class Context:
     request_id: str
     sealer: Sealer
     mail: MergedMailbox
+    people: Callable[[], Sequence[tuple[ConnectionInfo, PeoplePort]]] = tuple
     calendars: MergedCalendars = field(repr=False)
     tasks: TaskAccounts = field(default_factory=TaskAccounts, repr=False)
     content: MergedContent = field(default_factory=lambda: MergedContent(()), repr=False)

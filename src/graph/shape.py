@@ -137,7 +137,7 @@ def _unusable_arguments(
             yield _coordinate(schema, name, argument), words
     for argument, searched in requirement.searching.items():
         words = _hidden_words(searched, caller)
-        if words == _joined(searched):
+        if words == _joined(searched) and not any(map(caller.allows, requirement.searching_beyond)):
             yield _coordinate(schema, name, argument), words
 
 

@@ -44,6 +44,8 @@ class EmailOp(StrEnum):
     APPLY_LABELS = "apply_labels"
     VIEW_DRAFTS = "view_drafts"
     WRITE_DRAFTS = "write_drafts"
+    SEARCH_CONTACTS = "search_contacts"
+    SEARCH_DIRECTORY = "search_directory"
 
 
 class CalendarOp(StrEnum):
@@ -96,7 +98,12 @@ ALL = "all"
 READ_ONLY = "read_only"
 
 EMAIL_READS = (EmailOp.SEARCH_EMAILS, EmailOp.VIEW_EMAIL, EmailOp.VIEW_THREAD)
-EMAIL_VIEWS = (*EMAIL_READS, EmailOp.VIEW_DRAFTS)  # what writes nothing
+EMAIL_VIEWS = (  # what writes nothing
+    *EMAIL_READS,
+    EmailOp.VIEW_DRAFTS,
+    EmailOp.SEARCH_CONTACTS,
+    EmailOp.SEARCH_DIRECTORY,
+)
 TASK_READS = (TaskOp.VIEW_BOARDS, TaskOp.VIEW_ITEMS, TaskOp.VIEW_COMMENTS)
 COLLAB_READS = (
     CollabOp.LIST_FILES,

@@ -37,6 +37,7 @@ from sandbox.provider_a.gmail import routes as a_mail
 from sandbox.provider_a.gmail import uploads as a_upload
 from sandbox.provider_a.google_calendar import routes as a_calendar
 from sandbox.provider_b import batch as b_batch
+from sandbox.provider_b import people as b_people
 from sandbox.provider_b.outlook_calendar import routes as b_calendar
 from sandbox.provider_b.outlook_mail import routes as b_mail
 from sandbox.provider_b.outlook_mail import upload_sessions
@@ -55,6 +56,7 @@ HANDLERS: tuple[tuple[str, tuple[str, ...], Callable[[SandboxState], Handler]], 
     ("providerA", ("calendar",), a_calendar.create_handler),
     ("providerB", ("v1.0",), b_mail.create_handler),
     ("providerB", ("v1.0",), b_calendar.create_handler),
+    ("providerB", ("v1.0",), b_people.create_handler),
     ("providerB", ("v1.0",), b_batch.create_handler),
     ("providerB", upload_sessions.PREFIX, b_mail.create_upload_handler),
     ("tasks", ("v2",), boards.create_handler),

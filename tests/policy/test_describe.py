@@ -25,7 +25,7 @@ ROWS = {
         Surface.EMAIL,
         {"allowedEmailOperations": ["search_emails", "view_email", "send_email"]},
         "Not allowed on email: view_thread, reply_to_email, forward_email, delete_email, "
-        "mark_as_read, apply_labels, view_drafts, write_drafts.",
+        "mark_as_read, apply_labels, view_drafts, write_drafts, search_contacts, search_directory.",
     ),
     "hidden email fields": (
         Surface.EMAIL,

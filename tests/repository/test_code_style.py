@@ -24,10 +24,10 @@ MAX_MODULES = 22  # in one folder, its `__init__` included
 # raised only in a commit that says what the lines are for.
 BUDGETS = {
     "agent_tools": 2_300,
-    "gateway": 32_160,
-    "graph": 17_800,
+    "gateway": 32_180,
+    "graph": 17_900,
     "policy": 4_950,
-    "providers": 42_880,
+    "providers": 43_010,
     "rest_compat": 5_840,
 }
 

@@ -124,7 +124,7 @@ def test_no_route_shadows_a_later_route():
 @pytest.mark.parametrize(
     ("surface", "heading", "count"),
     [
-        ("email", "Routes", 18),
+        ("email", "Routes", 19),
         ("calendar", "Routes", 5),
         ("tasks", "Endpoints", 9),
         ("collab", "Endpoints", 26),
@@ -169,7 +169,7 @@ def test_the_email_rows_have_the_specified_order():
 
     paths = [row.path for row in ENDPOINTS if row.surface == "email"]
 
-    assert paths == [f"/api/access/email{path}" for path in specified]
+    assert [path.removeprefix("/api/access/email") for path in paths] == specified
 
 
 def test_the_query_parameters_of_the_email_list_are_specified_in_this_order():

@@ -11,6 +11,7 @@ from rest_compat.table import ENDPOINTS
 TOKENS = "/api/access-tokens"
 DAY = {"from": "2026-11-20T00:00:00Z", "to": "2026-11-21T00:00:00Z"}
 QUERIES = {
+    "list_people": {"name": "ana"},
     "list_events_by_contact": {"email": "ada"},
     "get_free_busy": DAY,
     "search_content": {"q": "oars"},
@@ -30,6 +31,7 @@ EMAIL_READS = {
     "get_email_attachment",
     "get_email_attachment_text",
     "get_email_thread",
+    "list_people",
 }
 DRAFTS = {"list_drafts", "get_draft", "create_draft", "update_draft", "delete_draft"}
 EMAIL_WRITES = {

@@ -37,6 +37,7 @@ READS = (
     CALENDAR + "/calendars",
     TASKS + "/providers",
     EMAIL + "/drafts?limit=2",
+    "/api/access/people?name=ana",
     EMAIL + "/drafts/{draftId}",
     TASKS + "/boards?provider=auto",
     TASKS + "/boards/{boardId}",

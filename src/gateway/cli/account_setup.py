@@ -23,7 +23,7 @@ from gateway.operations.validation import validated
 from gateway.services import Services
 from gateway.store.tables import ConnectionRow
 from policy.refusals import InvalidInput
-from providers.catalogue.tables import KINDS, with_product
+from providers.catalogue.tables import KINDS, SERVICES, with_product
 from providers.failures import ProviderFailure
 
 if TYPE_CHECKING:
@@ -52,12 +52,16 @@ def parse(options: "AddOptions", owner: tuple[str, int], secret: str | None) -> 
     if provider not in providers:
         known = ", ".join(with_product(kind, code) for code in providers)
         raise InvalidInput(f"{provider} is not a provider of {kind}. Known: {known}.")
+    people = SERVICES[kind, provider].people_scopes if options.people else ()
+    if options.people and not people:
+        raise InvalidInput(f"{with_product(kind, provider)} has no scopes for people.")
     if options.client_id:
         scopes = ["Sites.Selected"]
-    elif secret is None and not options.read_only:
+    elif secret is None and not options.read_only and not people:
         scopes = []  # a consent that has not been given yet
     else:
-        scopes = list(scopes_of(kind, provider, writing=not options.read_only))
+        writing = not options.read_only
+        scopes = list(scopes_of(kind, provider, writing=writing, granted=people))
     return validated(
         NewConnection,
         {
@@ -260,7 +264,9 @@ async def _consent_by_device_code(services: Services, row: ConnectionRow) -> Con
         raise InvalidInput(f"{row.provider} has no device flow; leave out --device.")
     writing = row.can_write or not row.granted_scopes
     try:
-        begun = await device_endpoint.begin(scopes_of(row.kind, row.provider, writing=writing))
+        begun = await device_endpoint.begin(
+            scopes_of(row.kind, row.provider, writing=writing, granted=row.granted_scopes)
+        )
         info(f"Open {begun.verification_uri} and enter the code {begun.user_code}")
         async with asyncio.timeout(begun.lifetime):
             while (tokens := await token_endpoint.device(begun.device_code)) is None:  # noqa: ASYNC110 - the provider is polled

@@ -34,6 +34,7 @@ from providers.imap.logins import Login
 from providers.mail.merged_mailbox import MergedMailbox
 from providers.ports.checks import Account, Finding, Outcome, run_checks
 from providers.ports.connection import ConnectionInfo
+from providers.ports.people import PeoplePort
 from providers.tasks.accounts import TaskAccounts
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ class Accounts:
         self._event_ids = EventIds(database)
         self._none = {
             "mail": MergedMailbox([]),
+            "people": tuple,
             "calendars": MergedCalendars([], self._event_ids),
             "tasks": TaskAccounts([]),
             "content": MergedContent([]),
@@ -97,6 +99,7 @@ class Accounts:
         ports: dict[str, Any] = dict(self._none)
         if Surface.EMAIL in surfaces:
             ports["mail"] = self.mailbox_for(caller)
+            ports["people"] = partial(self.people_for, caller)
         if Surface.CALENDAR in surfaces:
             ports["calendars"] = self.calendars_for(caller)
         if Surface.TASKS in surfaces:
@@ -108,6 +111,14 @@ class Accounts:
     def mailbox_for(self, caller: Caller) -> MergedMailbox:
         """Return the mailboxes that *caller* may use, merged; possibly none."""
         return MergedMailbox(self._open_all(_usable(caller, Surface.EMAIL)))
+
+    def people_for(self, caller: Caller) -> list[tuple[ConnectionInfo, PeoplePort]]:
+        """Return what the mail accounts that *caller* may use know of people; makes no call."""
+        return [
+            (info, resolve(opener)(self._ports.opening(info)))
+            for info in _usable(caller, Surface.EMAIL)
+            if (opener := catalogue.SERVICES[info.kind, info.provider].people)
+        ]
 
     def calendars_for(self, caller: Caller) -> MergedCalendars:
         """Return the calendars that *caller* may use, merged; possibly none."""

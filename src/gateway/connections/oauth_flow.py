@@ -295,7 +295,7 @@ def no_client_message(provider: str) -> str:
 def _scopes(row: ConnectionRow) -> tuple[str, ...]:
     """Return the scopes to ask for: no writes if the connection had none; a new one may write."""
     writing = row.can_write or not row.granted_scopes
-    return scopes_of(row.kind, row.provider, writing=writing)
+    return scopes_of(row.kind, row.provider, writing=writing, granted=row.granted_scopes)
 
 
 def _granted_scopes(row: ConnectionRow, granted: Tokens) -> tuple[str, ...]:

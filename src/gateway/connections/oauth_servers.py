@@ -42,9 +42,17 @@ def loopback_uri(provider: str, port: int) -> str:
     return f"http://{CONSENTS[provider].loopback_host}:{port}{CALLBACK}"
 
 
-def scopes_of(kind: str, provider: str, *, writing: bool) -> tuple[str, ...]:
-    """Return the scopes to ask for; empty for an unknown pair."""
-    return (WRITE_SCOPES if writing else READ_SCOPES).get((kind, provider), ())
+def scopes_of(
+    kind: str, provider: str, *, writing: bool, granted: Collection[str] = ()
+) -> tuple[str, ...]:
+    """
+    Return the scopes to ask for; empty for an unknown pair.
+
+    Those for people are asked for where they are among *granted*.
+    """
+    scopes = (WRITE_SCOPES if writing else READ_SCOPES).get((kind, provider), ())
+    people = SERVICES[kind, provider].people_scopes if scopes else ()
+    return (*scopes, *(scope for scope in people if scope in granted))
 
 
 def missing_scopes(

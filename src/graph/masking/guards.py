@@ -62,6 +62,7 @@ class Requirement(msgspec.Struct, frozen=True, eq=False):
             resolver refuses them; here they are declared for the shape of a token (`graph.shape`).
             A member of the input object is named like an argument.
         searching: Arguments and the mask words that they look at, one of which must be visible.
+        searching_beyond: Operations with each of which these arguments look elsewhere too.
         reveals: Mask words that every answer would reveal, in the same way.
         shows: Mask words that every answer shows, which must be visible in every `maskMode`.
         creates_children: Whether the token must be allowed to create child tokens.
@@ -73,6 +74,7 @@ class Requirement(msgspec.Struct, frozen=True, eq=False):
     member_operations: Mapping[str, Operation] = msgspec.field(default_factory=dict)
     revealing: Mapping[str, tuple[Field, ...]] = msgspec.field(default_factory=dict)
     searching: Mapping[str, tuple[Field, ...]] = msgspec.field(default_factory=dict)
+    searching_beyond: tuple[Operation, ...] = ()
     reveals: tuple[Field, ...] = ()
     shows: tuple[Field, ...] = ()
     creates_children: bool = False
@@ -110,6 +112,7 @@ def guarded(  # noqa: PLR0913 - what a root field declares
     member_operations: Mapping[str, Operation] = MappingProxyType({}),
     revealing: Mapping[str, tuple[Field, ...]] = MappingProxyType({}),
     searching: Mapping[str, tuple[Field, ...]] = MappingProxyType({}),
+    searching_beyond: tuple[Operation, ...] = (),
     reveals: tuple[Field, ...] = (),
     shows: tuple[Field, ...] = (),
 ) -> Callable[[Callable[P, Awaitable[R]]], StrawberryField]:
@@ -129,6 +132,7 @@ def guarded(  # noqa: PLR0913 - what a root field declares
         member_operations,
         revealing=revealing,
         searching=searching,
+        searching_beyond=searching_beyond,
         reveals=reveals,
         shows=shows,
     )

@@ -3,47 +3,27 @@
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
-from msgspec.structs import replace
-
-from graph.people.types import PeopleSource, PersonMatch
-from policy.caller import Caller
+from graph.people.matches import Matches
+from graph.people.types import PeopleSource
 from providers.mail.merging import without
-from providers.mail.query_matching import NameMatcher
 from providers.ports.connection import ConnectionInfo
 from providers.ports.mail import MailSlice
 from providers.records.base import EPOCH
 from providers.records.mail import Email, Participant
-from providers.search_text import fold
 from providers.turns import in_turns
 
-_SOURCES = (PeopleSource.CORRESPONDENCE,)
 
-
-async def find(
-    name: str,
-    pages: Iterable[tuple[ConnectionInfo, MailSlice]],
-    fields: AbstractSet[str],
-    caller: Caller,
-) -> list[PersonMatch]:
-    """
-    Return the people of *name* in *fields* of the messages, the latest contact first.
-
-    The accounts of the caller are left out, and whom its recipient rules exclude.
-    """
-    is_meant = NameMatcher(name)
-    own = {fold(connection.account_email or "") for connection in caller.connections}
-    people: dict[str, PersonMatch] = {}
-    async for info, email in in_turns(await _newest_first(pages)):
-        rules = caller.on(info.id).grant.recipients
-        async for person in in_turns(_people(email, fields)):
-            if not is_meant(person):
-                continue
-            key = fold(person.email)
-            if key in people:
-                people[key] = _named(people[key], person)
-            elif key not in own and (rules is None or rules.allows(person.email)):
-                people[key] = _match(person, email, info)
-    return sorted(people.values(), key=_rank)
+async def add(
+    matches: Matches, pages: Iterable[tuple[ConnectionInfo, MailSlice]], fields: AbstractSet[str]
+) -> None:
+    """Add the people in *fields* of the messages, the latest first."""
+    people = (
+        (person, info, email.received_at)
+        for info, email in await _newest_first(pages)
+        for person in _people(email, fields)
+    )
+    async for person, info, received_at in in_turns(people):
+        matches.add(person, PeopleSource.CORRESPONDENCE, info, last_contact=received_at)
 
 
 async def _newest_first(
@@ -63,22 +43,3 @@ def _people(email: Email, fields: AbstractSet[str]) -> Iterator[Participant]:
     for field, people in (("to", email.to), ("cc", email.cc)):
         if field in fields:
             yield from people or ()
-
-
-def _named(known: PersonMatch, person: Participant) -> PersonMatch:
-    return replace(known, name=person.name) if person.name and not known.name else known
-
-
-def _match(person: Participant, email: Email, info: ConnectionInfo) -> PersonMatch:
-    return PersonMatch(
-        email=person.email,
-        name=person.name or None,
-        last_contact=email.received_at,
-        connection_id=info.id,
-        account=info.account_email,
-        sources=_SOURCES,
-    )
-
-
-def _rank(person: PersonMatch) -> tuple[float, str]:
-    return -(person.last_contact or EPOCH).timestamp(), person.email

@@ -9,12 +9,15 @@ import strawberry
 from graph.output_types import AccessInfo, masked, output, visible
 from graph.scalars import Long
 from policy.vocabulary import EmailField
+from providers.ports import people
 from providers.records.base import Record
 
 
 @strawberry.enum(graphql_name_from="value", description="Where people are looked for.")
 class PeopleSource(StrEnum):
     CORRESPONDENCE = "correspondence"
+    CONTACTS = people.CONTACTS
+    DIRECTORY = people.DIRECTORY
 
 
 @strawberry.enum(graphql_name_from="value", description="Whether a name tells who is meant.")
@@ -33,10 +36,13 @@ class PersonMatch(Record, frozen=True, kw_only=True):
     name: Annotated[str | None, visible("The newest display name that has the words, if any has.")]
     last_contact: Annotated[
         datetime | None,
-        masked(EmailField.RECEIVED_AT, "Of the newest message that was found with this person."),
+        masked(
+            EmailField.RECEIVED_AT,
+            "Of the newest message that was found with this person; null without one.",
+        ),
     ]
     connection_id: Annotated[
-        int, visible("The connection that holds this message.", graphql_type=Long)
+        int, visible("The connection that knows the person.", graphql_type=Long)
     ]
     account: Annotated[str, visible("The address of its account.")]
     sources: Annotated[tuple[PeopleSource, ...], visible("Where the person was found.")]
@@ -56,6 +62,7 @@ class PeopleResult(Record, frozen=True, kw_only=True):
     people: Annotated[
         tuple[PersonMatch, ...], visible("By last contact, the latest first, then by address.")
     ]
+    searched: Annotated[tuple[PeopleSource, ...], visible("The sources that were searched.")]
     total_count: Annotated[int, visible("The number of people found, those past the limit too.")]
     access_info: AccessInfo
     auth_warnings: Annotated[

@@ -111,6 +111,9 @@ class Service:
         addresses: `module:name` of a function that reads the addresses of the account that signed
             in, where the scopes allow it: `Upstream` -> addresses.
         account: `module:name` of one that reads id and address: (origins, base URL, token).
+        people: `module:name` of a function: `Opening` -> `providers.ports.people.PeoplePort`; "":
+            it knows nobody but those in its messages.
+        people_scopes: Scopes to ask for besides where the token is to find its people.
     """
 
     kind: str
@@ -122,6 +125,8 @@ class Service:
     write_scopes: tuple[str, ...] = ()
     addresses: str = ""
     account: str = ""
+    people: str = ""
+    people_scopes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ Outlook mail and calendar by Microsoft Graph, over the stores of the sandbox.
     endpoint          dispatch of calls below a user: account, preferences, permissions
     responses         JSON and error responses
     batch             JSON batches
+    people            relevant people, and the users of the directory
     directory         the user and the master categories
     odata             OData query options
     outlook_mail      mail

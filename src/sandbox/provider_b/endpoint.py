@@ -45,6 +45,7 @@ _PATH_WORDS = {
         "move",
         "copy",
         "outlook",
+        "people",
         "masterCategories",
         "permanentDelete",
         "calendar",

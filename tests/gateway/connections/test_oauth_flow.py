@@ -282,3 +282,14 @@ async def test_a_new_account_address_is_compared_anew(admin, client, connect):
     )
 
     assert page.status_code == 200
+
+
+async def test_scopes_for_people_are_requested_where_the_connection_names_them(admin, connect):
+    people = ["People.Read", "User.ReadBasic.All"]
+    granted = ["Mail.Read", "User.Read"]
+    with_people = await connect("PROVIDER_B", grantedScopes=[*granted, *people])
+    without = await connect("PROVIDER_B", grantedScopes=granted)
+
+    scopes = query(await begin(admin, with_people))["scope"].split()
+    assert scopes[-2:] == people
+    assert not set(people) & set(query(await begin(admin, without))["scope"].split())

@@ -9,6 +9,7 @@ from rest_compat.table import ENDPOINTS
 shared = pytest.mark.asyncio(loop_scope="session")  # for tests that change nothing
 MESSAGES = "/api/access/email/messages"
 DRAFTS = "/api/access/email/drafts"
+PEOPLE = "/api/access/people"
 CALLS = [
     pytest.param(row, id=f"{row.method} {row.path.rpartition('/email')[2]}")
     for row in ENDPOINTS
@@ -136,6 +137,7 @@ async def test_a_connection_that_is_disabled_is_403(shared_client, shared_world,
     bodies |= {"modify_email": {"markAsRead": True}, "update_draft": {"subject": ""}}
     bodies["create_draft"] = bodies["send_email"]
     params = {"fileName": "a.txt"} if row.body == "upload" else {}
+    params |= {"name": "ana"} if row.path == PEOPLE else {}
     body = bodies.get(row.document.partition("/")[2])
     response = await call(shared_client, row, params=params, json=body)
 
@@ -165,7 +167,7 @@ async def test_parameters_come_before_the_connection(shared_world, row):
         response = await call(client, row, params={"limit": "x"}, content=b"{")
 
     takes_body = row.method in {"POST", "PATCH"} and not row.path.endswith("{draftId}/send")
-    bad = takes_body or row.path in {MESSAGES, DRAFTS}
+    bad = takes_body or row.path in {MESSAGES, DRAFTS, PEOPLE}
     assert response.status_code == (400 if bad else 403)
 
 

@@ -55,12 +55,18 @@ async def test_one_person_has_the_name(client, world):
                 "sources": ["correspondence"],
             }
         ],
+        "searched": ["correspondence"],
         "totalCount": 1,
     }
 
 
 async def test_nobody_has_the_name(client):
-    assert await find(client, "zoe") == {"outcome": "none", "people": [], "totalCount": 0}
+    assert await find(client, "zoe") == {
+        "outcome": "none",
+        "people": [],
+        "searched": ["correspondence"],
+        "totalCount": 0,
+    }
 
 
 async def test_graphql_returns_the_same_and_leads_on(client, world):

@@ -72,6 +72,10 @@ class AddOptions:
         int | None, typer.Option(help="The resource's id; may be left out while there is one.")
     ] = None
     read_only: Annotated[bool, typer.Option("--read-only", help="Request read access.")] = False
+    people: Annotated[
+        bool,
+        typer.Option("--people", help="Mail: also request the scopes of contacts and directory."),
+    ] = False
     api_token: Annotated[
         bool, typer.Option("--api-token", help="Read an API token from standard input.")
     ] = False

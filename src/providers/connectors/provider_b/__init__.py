@@ -5,6 +5,7 @@ Connector of Outlook mail and Outlook calendar, by Microsoft Graph.
     outlook_calendar  calendars
     batch             many messages in one JSON batch
     paging            listings with links to the next page
+    people            relevant people, and users of the directory
     account_cache     folders and address of an account, cached between requests
     failures          error responses as provider failures
     checks            checks of an account
@@ -41,6 +42,8 @@ CONNECTOR = Connector(
             read_scopes=(*IDENTITY_OF_MICROSOFT, "Mail.Read", "User.Read"),
             write_scopes=(*IDENTITY_OF_MICROSOFT, "Mail.ReadWrite", "Mail.Send", "User.Read"),
             addresses="providers.microsoft_user:read_addresses",
+            people=f"{__name__}.people:open_port",
+            people_scopes=("People.Read", "User.ReadBasic.All"),
         ),
         Service(
             kind="calendar",

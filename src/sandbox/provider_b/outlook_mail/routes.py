@@ -10,7 +10,7 @@ from sandbox.http import Handler, Response
 from sandbox.mail.ids import PROVIDER_B
 from sandbox.mail.mime import Part
 from sandbox.mail.store import StoredMail
-from sandbox.provider_b import directory
+from sandbox.provider_b import directory, people
 from sandbox.provider_b.endpoint import UserCall, UserEndpoints
 from sandbox.provider_b.odata import query_options
 from sandbox.provider_b.outlook_mail import (
@@ -39,6 +39,7 @@ def create_handler(state: SandboxState) -> Handler:
     upload_sessions.UploadSessionEndpoints(mailbox).add_routes(endpoints)
     folder_endpoints.FolderEndpoints(mailbox).add_routes(endpoints)
     directory.DirectoryEndpoints(state).add_routes(endpoints)
+    people.PeopleEndpoints(state).add_routes(endpoints)
     return endpoints.handler()
 
 
