@@ -110,7 +110,7 @@ MEMBERS: Mapping[str, TextLimit] = MappingProxyType(
         "SendEmailInput.body": TextLimit(MAX_BODY),
         "UpdateDraftInput.subject": TextLimit(998),
         "UpdateDraftInput.body": TextLimit(MAX_BODY),
-        "UpdateDraftInput.removeAttachments": _ID,
+        "UpdateDraftInput.removeAttachments": TextLimit(1024),
         "ReplyEmailInput.body": TextLimit(MAX_BODY),
         "ForwardEmailInput.body": TextLimit(MAX_BODY),
         "ModifyEmailInput.addLabels": TextLimit(225),
