@@ -19,7 +19,7 @@ async def test_a_token_reads_its_own_settings(ask, world):
     settings = token.pop("settings")
     assert settings["allowedEmailOperations"] == ["all"]
     assert settings["collabAccessEnabled"] is False
-    assert len(token.pop("effectiveEmailOperations")) == 11
+    assert len(token.pop("effectiveEmailOperations")) == 13
     assert token.pop("effectiveCollabOperations") == []
     assert token == {
         "id": 7,

@@ -252,7 +252,7 @@ def test_with_rules_no_recipient_is_derived_from_a_hidden_field(mode):
 )
 def test_the_remedy_is_the_narrowest_rule(rejected, rules):
     settings = validate({"recipientRules": WORK})
-    state = type("State", (), {"settings": settings})()
+    state = type("State", (), {"settings": settings, "connections": ()})()
 
     (remedy,) = find_remedies(RecipientNotAllowed(rejected), state)
 

@@ -175,6 +175,8 @@ def test_only_the_rows_that_take_the_text_of_a_mail_take_4_mib():
         "email/send_email",
         "email/reply_to_email",
         "email/forward_email",
+        "email/create_draft",
+        "email/update_draft",
     ]
 
 

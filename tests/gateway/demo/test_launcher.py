@@ -116,7 +116,7 @@ async def test_each_profile_grants_what_its_name_says(client, profile):
     }
 
     full, reader = own["full"], own["reader"]
-    assert len(full["effectiveEmailOperations"]) == 11
+    assert len(full["effectiveEmailOperations"]) == 13
     assert len(reader["effectiveEmailOperations"]) == 3
     assert len(reader["effectiveTaskOperations"]) == 3
     assert "upload_file" not in reader["effectiveCollabOperations"]

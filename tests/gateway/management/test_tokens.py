@@ -63,7 +63,7 @@ async def test_settings_expiry_and_composites_are_stored(admin, new_token):
 
     assert made["expiresAt"] == "2030-01-02T02:04:05Z"
     assert made["settings"] == {**DEFAULTS, **settings}
-    assert made["effectiveEmailOperations"][-1] == "write_drafts"
+    assert made["effectiveEmailOperations"][-1] == "search_directory"
 
 
 @pytest.mark.parametrize(

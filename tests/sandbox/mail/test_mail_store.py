@@ -51,7 +51,15 @@ def test_a_move_changes_the_id_on_provider_b_only(mails):
     assert mails.find("provider-b", mail.immutable_id) == moved
 
     other = mails.add("provider-a", FIRST, folder="inbox")
-    assert mails.update("provider-a", other.id, folder="trash", new_id=True).id == other.id
+    assert mails.update("provider-a", other.id, folder="trash").id == other.id
+
+
+def test_an_edit_of_a_draft_changes_the_id_on_provider_a(mails):
+    draft = mails.add("provider-a", FIRST, folder="drafts")
+    edited = mails.update("provider-a", draft.id, raw=REPLY, new_id=True)
+
+    assert edited.id != draft.id
+    assert mails.find("provider-a", edited.id) == edited
 
 
 def test_the_database_file_is_readable_by_its_owner_only(tmp_path: Path):
