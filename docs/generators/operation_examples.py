@@ -57,6 +57,10 @@ def _text(answers: Answers) -> Mapping[str, Any]:
     )
 
 
+def _draft(answers: Answers) -> Mapping[str, Any]:
+    return {"draftId": answers["listDrafts"]["drafts"][0]["id"]}
+
+
 def _board(answers: Answers) -> Mapping[str, Any]:
     return {"boardId": answers["listTaskBoards"]["boards"][0]["id"]}
 
@@ -88,18 +92,17 @@ def _item(answers: Answers) -> Mapping[str, Any]:
     return {"itemId": answers["listTaskItems"]["items"][0]["id"]}
 
 
+_MESSAGE = {
+    "to": [{"email": "ana@example.com", "name": "Ana Silva"}],
+    "subject": "Berth A1",
+    "body": "The berth is free from Monday.",
+}
+
 STEPS = (
     Step("listEmails", lambda _: {"q": "invoice", "limit": 2}),
     Step("getEmail", lambda a: {**_email(a), "includeBody": True}),
     Step("getEmailThread", lambda a: {"threadId": a["listEmails"]["emails"][0]["threadId"]}),
-    Step(
-        "sendEmail",
-        body=lambda _: {
-            "to": [{"email": "ana@example.com", "name": "Ana Silva"}],
-            "subject": "Berth A1",
-            "body": "The berth is free from Monday.",
-        },
-    ),
+    Step("sendEmail", body=lambda _: _MESSAGE),
     Step(
         "uploadEmailAttachment",
         lambda _: {"fileName": "berths.csv", "contentType": "text/csv"},
@@ -115,6 +118,13 @@ STEPS = (
     Step("getEmailAttachmentText", _text),
     Step("modifyEmail", _email, lambda _: {"markAsRead": True, "addLabels": ["STARRED"]}),
     Step("deleteEmail", lambda a: {"emailId": a["listEmails"]["emails"][1]["id"]}),
+    Step("createDraft", body=lambda _: _MESSAGE),
+    Step("listDrafts", lambda _: {"limit": 1}),
+    Step("getDraft", _draft),
+    Step("updateDraft", _draft, lambda _: {"subject": "Berth A1 from Monday"}),
+    Step("sendDraft", _draft),
+    Step("listDrafts", lambda _: {"limit": 1}, shown=False),
+    Step("deleteDraft", _draft),
     Step("listPeople", lambda _: {"name": "jonas"}),
     Step(
         "listEvents",
