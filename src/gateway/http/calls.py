@@ -24,7 +24,7 @@ from graph import errors, kept_results
 from graph.context import Context
 from policy.refusals import Conflict, Refusal
 from policy.vocabulary import Code
-from providers.failures import Missing, ProviderFailure
+from providers.failures import Missing, ProviderFailure, without_frames
 from providers.ports.mail import SendAttempt
 from providers.write_fence import fenced
 from rest_compat.calls import Call
@@ -52,13 +52,13 @@ class Calls:
         try:
             context = await self.admit(call)
         except Refusal as refusal:
-            return call.finish(call.refuse(refusal, request_id), None)
+            return call.finish(call.refuse(without_frames(refusal), request_id), None)
         reply: RestResponse | None = None
         bug: BaseException | None = None
         try:
             reply = await self._answer(call, context)
         except Refusal as refusal:
-            reply = call.refuse(refusal, request_id)
+            reply = call.refuse(without_frames(refusal), request_id)
         except BaseException as failure:
             bug = failure
             raise
