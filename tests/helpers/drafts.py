@@ -33,6 +33,6 @@ def leave(world, provider, raw=None, **parts):
 def draft_id(provider, stored):
     """The API's id of a draft."""
     native = stored.immutable_id
-    if provider == "PROVIDER_A":
+    if PREFIXES[provider] == "providerA":
         native = f"r{int(native, 16)}"
     return f"{PREFIXES[provider]}:{native}"

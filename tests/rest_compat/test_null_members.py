@@ -27,11 +27,15 @@ QUERIES = {
 }
 # Without them there is nothing to be read: ids, lists of pages, and the frames of answers.
 NEEDED = {"id", "gid", "value", "responses", "status", "body", "labels", "hitsContainers"}
-NEEDED |= {"data", "boards", "board", "items_page", "items", "messages"}
+NEEDED |= {"data", "boards", "board", "items_page", "items", "messages", "drafts"}
 # Google leaves members without a value out, and writes no null.
 NEEDED |= {"payload", "snippet", "labelIds", "internalDate"}
-# Of one read alone: without its part and its type, no attachment has a text.
-NEEDED_BY = {"email/get_email_attachment_text": {"attachmentId", "mimeType", "partId", "parts"}}
+# Of one read alone: without its part and its type, no attachment has a text, and without its message
+# a draft has neither version nor content.
+NEEDED_BY = {
+    "email/get_email_attachment_text": {"attachmentId", "mimeType", "partId", "parts"},
+    "email/get_draft": {"message"},
+}
 
 
 @pytest.fixture(scope="module")
