@@ -106,6 +106,21 @@ CASES = {
         write="replyToEmail",
         settings={**OTHERS, "visibleEmailFields": ["to", "cc"], "sendMode": "draft"},
     ),
+    "new draft to somebody outside the rules": Case(write="createDraft", settings=OTHERS),
+    "change of a draft to somebody outside the rules": Case(write="updateDraft", settings=OTHERS),
+    "send of a draft to somebody outside the rules": Case(write="sendDraft", settings=OTHERS),
+    "dry run of a send of a draft to somebody outside the rules": Case(
+        write="sendDraft", settings=OTHERS, asked=DRY
+    ),
+    "send of a draft in draft mode to somebody outside the rules": Case(
+        write="sendDraft", settings={**OTHERS, "sendMode": "draft"}
+    ),
+    "change of a draft under rules, `bcc` is hidden": Case(
+        write="updateDraft", settings={**OTHERS, "visibleEmailFields": ["to", "cc"]}
+    ),
+    "send of a draft under rules, `bcc` is hidden": Case(
+        write="sendDraft", settings={**OTHERS, "visibleEmailFields": ["to", "cc"]}
+    ),
     "child of a token without `allowChildren`": Case(
         write="createChildToken", settings={"allowChildren": False}
     ),
@@ -154,7 +169,7 @@ ROWS = rows()
 
 def test_every_row_is_held_by_a_test():
     assert list(ROWS) == sorted(set(CASES) | OTHER_ROWS, key=list(ROWS).index)
-    assert len(ROWS) == 37
+    assert len(ROWS) == 44
     held_alike = {name: tuple(cells[3:]) for name, cells in ROWS.items() if name in CASES}
     assert set(held_alike.values()) == {("same", "same", "same", "as REST")}
 
