@@ -72,13 +72,14 @@ class MergedDrafts:
             Impossible: The mailbox refused or failed.
             ReadOnlyMailbox: It is in a mailbox that may only be read.
         """
+        seen = _Seen(draft_id, version)
 
         async def trash(port: MailPort, native: str) -> DraftIdentity:
-            identity = await _current(port, native, version)
+            identity = await seen.locate(port, native)
             await port.trash(identity.message_id)
             return identity
 
-        await self._write(draft_id, trash)
+        await self._write(seen, trash)
 
     async def update(
         self, draft_id: str, change: DraftChange, version: str | None, check: CheckRecipients | None
@@ -93,15 +94,16 @@ class MergedDrafts:
             UnsafeMessage: A value cannot be written.
             Missing, Stale, Impossible, ReadOnlyMailbox: As `trash`.
         """
+        seen = _Seen(draft_id, version)
 
         async def update(port: MailPort, native: str) -> DraftIdentity:
-            identity = await _current(port, native, version)
+            identity = await seen.locate(port, native)
             if check is not None:
                 check(await recipients_after(port, identity, change))
             await _describe(port, identity, change)
             return await port.drafts.update(identity, change)
 
-        return await self._write(draft_id, update)
+        return await self._write(seen, update)
 
     async def send(
         self,
@@ -120,6 +122,7 @@ class MergedDrafts:
             OutcomeUnknown: It may have been sent.
             Missing, Stale, ReadOnlyMailbox: As `trash`.
         """
+        seen = _Seen(draft_id, version)
 
         async def send(
             pair: tuple[ConnectionInfo, MailPort], native: str
@@ -130,7 +133,7 @@ class MergedDrafts:
             if own.draft_id is not None and not own.hold:
                 delivery.note_resumed()
                 return await port.drafts.send(native, own)
-            identity = await _current(port, native, version)
+            identity = await seen.locate(port, native)
             email = await port.get(identity.message_id, wanted=_sent_attributes())
             check([person for name in _RECIPIENTS for person in getattr(email, name) or ()])
             _describe_sent(identity, email)
@@ -141,10 +144,10 @@ class MergedDrafts:
             return await port.drafts.send(identity.id, own)
 
         with delivery.time_limit():
-            return await self._mailbox.write(draft_id, send, attempt=attempt, find=_locate)
+            return await self._run(seen, send, attempt)
 
     async def _write(
-        self, draft_id: str, write: Callable[[MailPort, str], Awaitable[DraftIdentity]]
+        self, seen: "_Seen", write: Callable[[MailPort, str], Awaitable[DraftIdentity]]
     ) -> DraftIdentity:
         identity: DraftIdentity | None = None
 
@@ -155,33 +158,53 @@ class MergedDrafts:
             identity = await write(pair[1], native)
             return mail_records.SentMessage(email_id=identity.message_id, thread_id=identity.id)
 
-        written = await self._mailbox.write(draft_id, run, find=_locate)
+        written = await self._run(seen, run)
         version = "" if identity is None else identity.version
         return DraftIdentity(written.thread_id or "", written.email_id or "", version)
+
+    async def _run(
+        self,
+        seen: "_Seen",
+        run: Callable[[tuple[ConnectionInfo, MailPort], str], Awaitable[mail_records.SentMessage]],
+        attempt: SendAttempt | None = None,
+    ) -> mail_records.SentMessage:
+        try:
+            return await self._mailbox.write(seen.draft_id, run, attempt=attempt, find=_locate)
+        except Missing:
+            if seen.was_replaced():
+                raise Stale from None
+            raise
 
 
 async def _locate(port: MailPort, native: str) -> DraftIdentity:
     return await port.drafts.locate(native)
 
 
-async def _current(port: MailPort, native: str, version: str | None) -> DraftIdentity:
-    """
-    Find a draft that a write is about.
+class _Seen:
+    """A draft that a write is about, in the version that the caller has seen; None: any."""
 
-    Raises:
-        Missing: There is none.
-        Stale: It is not the *version* that the caller has seen; a draft whose id is its version,
-            and that is gone, was changed.
-    """
-    try:
+    def __init__(self, draft_id: str, version: str | None) -> None:
+        self.draft_id = draft_id
+        self._version = version
+        self._is_found = False
+
+    async def locate(self, port: MailPort, native: str) -> DraftIdentity:
+        """
+        Find the draft in a mailbox.
+
+        Raises:
+            Missing: It is not there.
+            Stale: It has another version.
+        """
         identity = await port.drafts.locate(native)
-    except Missing:
-        if version == native:
-            raise Stale from None
-        raise
-    if version not in {None, identity.version}:
-        raise Stale
-    return identity
+        self._is_found = True
+        if self._version not in {None, identity.version}:
+            raise Stale
+        return identity
+
+    def was_replaced(self) -> bool:
+        """Return whether a draft whose id is its version is in none of the mailboxes any more."""
+        return not self._is_found and self.draft_id.partition(":")[2] == self._version
 
 
 async def recipients_after(
