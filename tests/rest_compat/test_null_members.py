@@ -30,8 +30,8 @@ NEEDED = {"id", "gid", "value", "responses", "status", "body", "labels", "hitsCo
 NEEDED |= {"data", "boards", "board", "items_page", "items", "messages", "drafts"}
 # Google leaves members without a value out, and writes no null.
 NEEDED |= {"payload", "snippet", "labelIds", "internalDate"}
-# Of one read alone: without its part and its type, no attachment has a text, and without its message
-# a draft has neither version nor content.
+# Of one read alone: without its part and its type, no attachment has a text; without its message, a
+# draft has neither version nor content.
 NEEDED_BY = {
     "email/get_email_attachment_text": {"attachmentId", "mimeType", "partId", "parts"},
     "email/get_draft": {"message"},
