@@ -33,7 +33,8 @@ class ImapMailStore:
     """
     The mail of accounts that are empty at first.
 
-    A message that the connector has moved has another id; `find` knows it by both.
+    A message that the connector has moved has another id; `find` knows it by both. `seq` is that of
+    the Message-ID, which a draft keeps when it is changed.
     """
 
     def __init__(
@@ -46,7 +47,7 @@ class ImapMailStore:
         """*users*, *ids* and *accounts*: by the name of the mailbox."""
         self._ids = ids
         self._accounts = dict(accounts)
-        self._numbers: dict[str, int] = {}  # of messages, by the id
+        self._numbers: dict[tuple[str, bytes], int] = {}  # by mailbox and Message-ID
         self._message_ids: dict[str, bytes] = {}  # Message-ID by the id of an added message
         self._clients = {}
         for mailbox, user in users.items():
@@ -148,7 +149,8 @@ class ImapMailStore:
         ids = self._ids[mailbox]
         native = ids.message_id(Location(FOLDERS[folder].encode(), validity, uid))
         root = mapping.thread_root(mapping.parse_headers(raw.partition(b"\r\n\r\n")[0]))
-        seq = self._numbers.setdefault(f"{mailbox} {native}", len(self._numbers) + 1)
+        key = mailbox, _message_id(raw) or native.encode()
+        seq = self._numbers.setdefault(key, len(self._numbers) + 1)
         return StoredMail(
             seq=seq,
             mailbox=mailbox,

@@ -9,6 +9,7 @@ from mail_upstreams import ALL
 from postfix import postfix_server
 
 MESSAGES = "/api/access/email/messages"
+DRAFTS = "/api/access/email/drafts"
 BEN = [{"email": "ben@example.test"}]
 
 pytestmark = pytest.mark.slow  # servers are killed and started again
@@ -74,6 +75,28 @@ async def test_a_send_while_a_server_is_down_is_sent_by_its_retry(
     assert await received(dovecot) == ["a-key-of-the-outage"]
     assert await subjects(client, "SENT") == ["a-key-of-the-outage"]
     assert await subjects(client, "INBOX") == []
+
+
+@pytest.mark.parametrize("server", ["dovecot", "postfix"])
+async def test_a_draft_stays_while_a_server_is_down_and_is_sent_by_the_retry(
+    client, connection, dovecot, postfix, server
+):
+    body = {"to": BEN, "subject": "Offer", "body": "b", "connectionId": connection["id"]}
+    path = f"{DRAFTS}/{(await client.post(DRAFTS, json=body)).json()['emailId']}/send"
+    key = {"idempotency-key": "a-key-of-the-outage"}
+    stopped = {"dovecot": dovecot, "postfix": postfix}[server]
+    stopped.kill()
+
+    refused = await client.post(path, headers=key)
+    stopped.start()
+    left = await subjects(client, "DRAFT")
+    sent = await client.post(path, headers=key)
+    await postfix.wait_for_delivery("Offer", "ben@example.test")
+
+    assert (refused.status_code, sent.status_code) == (502, 200), (refused.text, sent.text)
+    assert left == ["Offer"]
+    assert await subjects(client, "DRAFT") == []
+    assert await received(dovecot) == await subjects(client, "SENT") == ["Offer"]
 
 
 @pytest.mark.parametrize(
