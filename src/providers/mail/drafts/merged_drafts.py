@@ -6,8 +6,7 @@ from collections.abc import Set as AbstractSet
 from providers import ids
 from providers.failures import Missing, Stale
 from providers.mail import delivery, merging
-from providers.mail.merged_mailbox import MergedMailbox, bound
-from providers.ports.connection import ConnectionInfo
+from providers.mail.merged_mailbox import MergedMailbox, Pair, bound
 from providers.ports.drafts import DraftChange, DraftIdentity
 from providers.ports.mail import CheckRecipients, MailPort, SendAttempt
 from providers.records import mail as mail_records
@@ -124,9 +123,7 @@ class MergedDrafts:
         """
         seen = _Seen(draft_id, version)
 
-        async def send(
-            pair: tuple[ConnectionInfo, MailPort], native: str
-        ) -> mail_records.SentMessage:
+        async def send(pair: Pair, native: str) -> mail_records.SentMessage:
             info, port = pair
             attempt_there, check = on(info.id)
             own = bound(attempt_there, info)
@@ -151,9 +148,7 @@ class MergedDrafts:
     ) -> DraftIdentity:
         identity: DraftIdentity | None = None
 
-        async def run(
-            pair: tuple[ConnectionInfo, MailPort], native: str
-        ) -> mail_records.SentMessage:
+        async def run(pair: Pair, native: str) -> mail_records.SentMessage:
             nonlocal identity
             identity = await write(pair[1], native)
             return mail_records.SentMessage(email_id=identity.message_id, thread_id=identity.id)
@@ -165,15 +160,15 @@ class MergedDrafts:
     async def _run(
         self,
         seen: "_Seen",
-        run: Callable[[tuple[ConnectionInfo, MailPort], str], Awaitable[mail_records.SentMessage]],
+        run: Callable[[Pair, str], Awaitable[mail_records.SentMessage]],
         attempt: SendAttempt | None = None,
     ) -> mail_records.SentMessage:
         try:
             return await self._mailbox.write(seen.draft_id, run, attempt=attempt, find=_locate)
         except Missing:
-            if seen.was_replaced():
-                raise Stale from None
-            raise
+            if seen.is_found or seen.draft_id.partition(":")[2] != seen.version:
+                raise
+            raise Stale from None  # a draft whose id is its version, and that is gone, was changed
 
 
 async def _locate(port: MailPort, native: str) -> DraftIdentity:
@@ -185,26 +180,16 @@ class _Seen:
 
     def __init__(self, draft_id: str, version: str | None) -> None:
         self.draft_id = draft_id
-        self._version = version
-        self._is_found = False
+        self.version = version
+        self.is_found = False
 
     async def locate(self, port: MailPort, native: str) -> DraftIdentity:
-        """
-        Find the draft in a mailbox.
-
-        Raises:
-            Missing: It is not there.
-            Stale: It has another version.
-        """
+        """Find the draft in a mailbox; raise `Stale` if it has another version."""
         identity = await port.drafts.locate(native)
-        self._is_found = True
-        if self._version not in {None, identity.version}:
+        self.is_found = True
+        if self.version not in {None, identity.version}:
             raise Stale
         return identity
-
-    def was_replaced(self) -> bool:
-        """Return whether a draft whose id is its version is in none of the mailboxes any more."""
-        return not self._is_found and self.draft_id.partition(":")[2] == self._version
 
 
 async def recipients_after(
