@@ -149,10 +149,13 @@ def test_every_answer_of_the_management_api_is_as_described(tmp_path, passing_de
 
     # A long run deletes every token before it explains: see the test of an explanation. No provider
     # fails meanwhile whose errors could be read: see tests/gateway/audit/test_provider_errors.py.
-    # Chance writes no document that fits the schema: see the test of saved documents.
+    # Chance writes no document that fits the schema: see the test of saved documents. Nor does it
+    # write a redirect URI: see the tests of sign-in.
     assert unanswered(report) <= {
         "POST /api/access-tokens/{tokenId}/explain",
         "GET /api/provider-errors/{requestId}",
+        "POST /api/oauth-clients",
+        "DELETE /api/oauth-clients/{clientId}",
         *(f"{method} /api/documents/{{name}}" for method in ("PUT", "GET", "DELETE")),
     }
 

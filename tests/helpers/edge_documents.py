@@ -151,6 +151,7 @@ _BY_ADDRESS = {
     "Attendee": "email",
     "DriveUser": "email",
     "Person": "email",
+    "PersonMatch": "email",
     "LastContact": "address",
     "Links": "webUrls",
     "TaskItemLink": "url",
