@@ -20,7 +20,7 @@ POLICIES = {
     "recipients are hidden": {**NOBODY, **HIDDEN},
     "no operation": MAY_NOTHING,
 }
-# Policy -> how many of the twenty writes it allows, by REST and by GraphQL.
+# Policy -> how many of the writes it allows, by REST and by GraphQL.
 ALLOWED = {
     "everything": 24,
     "draft mode": 24,
