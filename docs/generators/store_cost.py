@@ -194,7 +194,7 @@ def page(sqlite: Costs, postgresql: Costs, batch: Counter) -> str:
 
 
 def _surface_of(title: str) -> str:
-    return title.split("/")[1].partition(" ")[0]
+    return title.split("/")[1].partition(" ")[0].partition("?")[0]
 
 
 def violations(postgresql: Costs, batch: Counter) -> list[str]:
