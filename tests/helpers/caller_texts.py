@@ -33,6 +33,7 @@ _VALUES: Mapping[str, object] = {
     "to": "2026-11-21",
     "text": "oars",
     "q": "oars",
+    "name": "jonas",
     "calendarId": 1,
     "childId": 1,
 }

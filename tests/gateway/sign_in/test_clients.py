@@ -196,6 +196,7 @@ async def test_those_that_register_themselves_take_no_room_of_the_operator(open_
         assert sorted(each["isRegisteredByItself"] for each in listed) == [False, True]
 
 
+@pytest.mark.slow  # starts processes
 def test_the_command_line_registers_lists_and_removes(tmp_path):
     run = CommandLine(tmp_path)
     made = json.loads(run("client", "add", "App", "--redirect-uri", REDIRECT, "--json").stdout)
@@ -213,6 +214,7 @@ def test_the_command_line_registers_lists_and_removes(tmp_path):
     assert run("client", "link", "7").returncode == 1
 
 
+@pytest.mark.slow  # starts processes
 def test_the_command_line_makes_a_link(tmp_path):
     run = CommandLine(tmp_path, AGW_PUBLIC_URL="https://gateway.example")
     operator, resource = run.set_up()

@@ -65,6 +65,7 @@ async def test_keys_at_once_send_it_once(world, provider):
     assert {answer.status_code for answer in answers} <= {200, 404, 502, 504}
 
 
+@pytest.mark.slow  # the look-ups pause
 @both
 @pytest.mark.parametrize("fault", ["lostAnswer", "500"])
 async def test_a_lost_response_is_looked_up_and_a_retry_sends_the_rest(world, provider, fault):
@@ -81,6 +82,7 @@ async def test_a_lost_response_is_looked_up_and_a_retry_sends_the_rest(world, pr
     assert drafts(world, provider) == []
 
 
+@pytest.mark.slow  # the look-ups pause
 @both
 async def test_a_send_that_may_come_later_is_of_unknown_outcome_and_kept(world, provider):
     stored = leave(world, provider)

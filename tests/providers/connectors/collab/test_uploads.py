@@ -262,6 +262,7 @@ async def test_a_failed_slice_is_sent_again(tenant, port):
     assert stored(tenant, file) == pattern(LARGE)
 
 
+@pytest.mark.slow  # three tries and the pauses between them
 async def test_a_slice_that_keeps_failing_ends_the_upload(tenant, port, nothing_left):
     tenant.fault(kind="reset", match="uploadSession", method="PUT")
 
@@ -271,6 +272,7 @@ async def test_a_slice_that_keeps_failing_ends_the_upload(tenant, port, nothing_
     nothing_left()
 
 
+@pytest.mark.slow  # three tries and the pauses between them
 async def test_a_refused_session_ends_the_upload(tenant, port, nothing_left):
     tenant.fault(kind="401", match="uploadSession", method="PUT")
 
