@@ -29,11 +29,10 @@ async def add(
 async def _newest_first(
     pages: Iterable[tuple[ConnectionInfo, MailSlice]],
 ) -> Sequence[tuple[ConnectionInfo, Email]]:
-    """Return the messages of all pages; each is mapped when it is accessed, which takes a while."""
+    """Return what the account shows of the messages of all pages, the latest first."""
     messages: list[tuple[ConnectionInfo, Email]] = []
     for info, page in pages:
-        indices = in_turns(range(len(page.emails)))
-        messages += [(info, without(page.emails[index], page.hidden)) async for index in indices]
+        messages += [(info, without(each, page.hidden)) async for each in in_turns(page.emails)]
     return sorted(messages, key=lambda entry: entry[1].received_at or EPOCH, reverse=True)
 
 
