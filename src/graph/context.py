@@ -282,11 +282,13 @@ class Context:
         if loaders is not None:
             loaders.cancel()
 
-    def read_email(self, email_id: str, wanted: AbstractSet[str]) -> Awaitable[mail_records.Email]:
+    def read_email(
+        self, email_id: str, projection: AbstractSet[str]
+    ) -> Awaitable[mail_records.Email]:
         """Read one message, with others of the request unless it is the only read."""
         if self.plan is not None and self.plan.reads_once:
-            return self.mail.get(email_id, wanted=wanted)
-        return self.loaders.email(email_id, frozenset(wanted))
+            return self.mail.get(email_id, projection=projection)
+        return self.loaders.email(email_id, frozenset(projection))
 
     @cached_property
     def loaders(self) -> Loaders:
@@ -306,7 +308,7 @@ class Info(StrawberryInfo[Context, None]):
 
     Attributes:
         context: An attribute, not a property as Strawberry's, because resolvers read it often.
-        raw: graphql-core's own info, which `wanted` reads.
+        raw: graphql-core's own info, which `projection` reads.
     """
 
     context: Context = cast("Context", None)

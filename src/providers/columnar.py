@@ -50,7 +50,7 @@ class RecordBuilder(Generic[R]):
     def records(
         self,
         objects: Sequence[Any],
-        wanted: AbstractSet[str],
+        projection: AbstractSet[str],
         known: Mapping[str, Iterable[object]] = MappingProxyType({}),
     ) -> list[R]:
         """
@@ -58,10 +58,10 @@ class RecordBuilder(Generic[R]):
 
         Args:
             objects: As decoded from the upstream's response.
-            wanted: Attributes to map.
+            projection: Attributes to map.
             known: Attribute -> values that are known already and replace its column.
         """
-        key = frozenset(wanted)
+        key = frozenset(projection)
         plan = self._plans.get(key)
         if plan is None:
             plan = self._plans[key] = self._plan(key | self._always)
@@ -74,11 +74,11 @@ class RecordBuilder(Generic[R]):
             columns[self._indices[name]] = values
         return list(map(self._kind, *columns))
 
-    def _plan(self, wanted: AbstractSet[str]) -> "_Plan":
+    def _plan(self, projection: AbstractSet[str]) -> "_Plan":
         constants: list[Iterable[object]] = [_NOTHING] * len(self._indices)
         mapped: list[tuple[int, str, Values]] = []
         for name, column in self._columns.items():
-            if name not in wanted:
+            if name not in projection:
                 continue
             if isinstance(column, repeat):
                 constants[self._indices[name]] = column

@@ -103,13 +103,13 @@ def revealing_columns(columns: Iterable[Column], hidden: AbstractSet[str]) -> fr
     return frozenset(source_ids | {column.id for column in columns if column.shows & hidden})
 
 
-def derived_values(cells: Sequence[Cell], wanted: AbstractSet[str]) -> dict[str, Any]:
+def derived_values(cells: Sequence[Cell], projection: AbstractSet[str]) -> dict[str, Any]:
     """Return attribute -> value for the derived fields among *wanted*, from an item's cells."""
     cells_by_id = {cell.column.id: cell for cell in cells}
     by_field = source_columns(cell.column for cell in cells)
     return {
         name: _READ[name]([cells_by_id[column.id] for column in by_field[name]])
-        for name in wanted & DERIVED
+        for name in projection & DERIVED
     }
 
 

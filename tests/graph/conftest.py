@@ -38,8 +38,8 @@ class RecordMailbox:
         default_factory=lambda: mail_records.SentMessage(email_id="new", thread_id="talk")
     )
 
-    async def search(self, query, *, after, wanted):
-        self._called("search", query, wanted)
+    async def search(self, query, *, after, projection):
+        self._called("search", query, projection)
         emails = sorted(
             (email for email in self.emails if self._matches(email, query)),
             key=lambda email: (-milliseconds(email), email.id),
@@ -49,7 +49,7 @@ class RecordMailbox:
             for email in emails
             if after is None or (-milliseconds(email), email.id) > (-after.received_ms, after.id)
         ]
-        page = tuple(pick(email, wanted | {"received_at"}) for email in rest[: query.limit])
+        page = tuple(pick(email, projection | {"received_at"}) for email in rest[: query.limit])
         return MailSlice(
             emails=page,
             scanned_to=MailPosition(milliseconds(page[-1]), page[-1].id) if page else None,
@@ -58,18 +58,18 @@ class RecordMailbox:
             total_exact=True,
         )
 
-    async def first_page(self, query, *, wanted):
-        return await self.search(query, after=None, wanted=wanted)
+    async def first_page(self, query, *, projection):
+        return await self.search(query, after=None, projection=projection)
 
-    async def get(self, message_id, *, wanted):
-        self._called("get", message_id, wanted)
-        return pick(self._one(message_id), wanted | {"received_at"})
+    async def get(self, message_id, *, projection):
+        self._called("get", message_id, projection)
+        return pick(self._one(message_id), projection | {"received_at"})
 
-    async def thread(self, thread_id, *, wanted):
-        self._called("thread", thread_id, wanted)
-        return self._thread(thread_id, wanted)
+    async def thread(self, thread_id, *, projection):
+        self._called("thread", thread_id, projection)
+        return self._thread(thread_id, projection)
 
-    def _thread(self, thread_id, wanted):
+    def _thread(self, thread_id, projection):
         emails = [email for email in self.emails if email.thread_id == thread_id]
         if not emails:
             raise Missing
@@ -77,18 +77,18 @@ class RecordMailbox:
         return mail_records.Thread(
             id=thread_id,
             provider=emails[0].provider,
-            messages=tuple(pick(email, wanted | {"received_at"}) for email in emails),
+            messages=tuple(pick(email, projection | {"received_at"}) for email in emails),
         )
 
-    async def get_many(self, message_ids, *, wanted):
-        self._called("get_many", tuple(message_ids), wanted)
+    async def get_many(self, message_ids, *, projection):
+        self._called("get_many", tuple(message_ids), projection)
         emails = [email for email in self.emails if email.id in message_ids]
-        return {email.id: pick(email, wanted | {"received_at"}) for email in emails}
+        return {email.id: pick(email, projection | {"received_at"}) for email in emails}
 
-    async def threads(self, thread_ids, *, wanted):
-        self._called("threads", tuple(thread_ids), wanted)
+    async def threads(self, thread_ids, *, projection):
+        self._called("threads", tuple(thread_ids), projection)
         stored = {email.thread_id for email in self.emails}
-        return {name: self._thread(name, wanted) for name in thread_ids if name in stored}
+        return {name: self._thread(name, projection) for name in thread_ids if name in stored}
 
     async def send(self, draft):
         self._called("send", draft)
@@ -143,12 +143,12 @@ def milliseconds(email):
 STRUCTURAL = {"id", "provider", "thread_id", "is_read", "has_attachments"}
 
 
-def pick(email, wanted):
+def pick(email, projection):
     """Return the record as a connector does: without the attributes that were not wanted."""
     attributes = {
         name: value
         for name, value in msgspec.structs.asdict(email).items()
-        if name in wanted | STRUCTURAL
+        if name in projection | STRUCTURAL
     }
     return mail_records.Email(**attributes)
 

@@ -50,7 +50,7 @@ class Diary:
         return self.listed
 
     async def events(self, calendar, selection, *, first=None):
-        options = (selection.include_cancelled, selection.wanted)
+        options = (selection.include_cancelled, selection.projection)
         self._called("events", calendar, selection.span, *options)
         self._fail(calendar)
         return EventList(self.events_of.get(calendar, []), self.complete)
@@ -58,16 +58,16 @@ class Diary:
     async def first_pages(self, calendars, selection):
         return {}
 
-    async def event(self, calendar, event, *, wanted):
-        self._called("event", calendar, event, wanted)
+    async def event(self, calendar, event, *, projection):
+        self._called("event", calendar, event, projection)
         self._fail(calendar)
         for item in self.events_of.get(calendar, []):
             if item.id == event:
                 return item
         raise Missing
 
-    async def events_by_id(self, names, *, wanted):
-        self._called("events_by_id", tuple(names), wanted)
+    async def events_by_id(self, names, *, projection):
+        self._called("events_by_id", tuple(names), projection)
         return {
             name: item
             for name in names

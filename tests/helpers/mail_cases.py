@@ -166,7 +166,7 @@ def reply(**changes):
 
 async def sent(account):
     (mail,) = account.stored(folder="sent")
-    return mail, await account.port.get(mail.immutable_id, wanted=ALL)
+    return mail, await account.port.get(mail.immutable_id, projection=ALL)
 
 
 async def answer(account, name, action):

@@ -79,20 +79,20 @@ class SearchedMailbox:
 
     port: MailPort
 
-    async def subjects(self, *, wanted=frozenset({"subject"}), **query):
+    async def subjects(self, *, projection=frozenset({"subject"}), **query):
         """The subjects a search finds, in order, over all pages."""
-        emails = await self.every(MailQuery(**query), wanted=wanted)
+        emails = await self.every(MailQuery(**query), projection=projection)
         return [email.subject for email in emails]
 
     def query(self, **members):
         """A query of a page of fifty."""
         return MailQuery(limit=50, **members)
 
-    async def every(self, query, *, wanted, between=None):
+    async def every(self, query, *, projection, between=None):
         """All that a search finds, read page by page; *between* runs after each page."""
         emails, after, pages = [], None, 0
         while True:
-            answer = await self.port.search(query, after=after, wanted=wanted)
+            answer = await self.port.search(query, after=after, projection=projection)
             assert len(answer.emails) <= query.limit
             emails += answer.emails
             if answer.exhausted:
@@ -161,8 +161,8 @@ class Account(SearchedMailbox):
     def forget_calls(self):
         self.upstream.calls.clear()
 
-    def fault(self, **wanted):
-        self.upstream.faults.append(faults.parse_fault(wanted))
+    def fault(self, **projection):
+        self.upstream.faults.append(faults.parse_fault(projection))
 
     def add(self, subject, *, at=0, folder="inbox", labels=(), read=False, thread=None, **made):
         """Add a message received *at* seconds after noon; return its id."""

@@ -58,45 +58,45 @@ async def listing(client):
             return emails
 
 
-def differences(wanted, email):
+def differences(projection, email):
     """Return what of a reading is not as wanted: key -> the value that was read."""
     different = {}
-    for key, value in wanted.items():
+    for key, value in projection.items():
         read, holds = _check(key, value, email)
         if not holds:
             different[key] = read
     return different
 
 
-def _check(key, wanted, email):
+def _check(key, projection, email):
     name = key.rstrip("~!")
     if name.startswith("att"):
-        return _check_attachments(key, wanted, email["attachments"])
+        return _check_attachments(key, projection, email["attachments"])
     if name == "bytes":
-        read = email["contents"].get(wanted[0])
-        return read, read is not None and read in [text.encode() for text in wanted[1]]
+        read = email["contents"].get(projection[0])
+        return read, read is not None and read in [text.encode() for text in projection[1]]
     if name.endswith(".emails"):
         read = [person["email"] for person in email[name.removesuffix(".emails")]]
-        return read, read == wanted
+        return read, read == projection
     if "." in name:
         member, _, part = name.partition(".")
         read = (email[member] or {}).get(part)
     else:
         read = email[name]
     if key.endswith("~"):
-        return read, wanted in (read or "")
+        return read, projection in (read or "")
     if key.endswith("!"):
-        return read, wanted not in (read or "")
-    return read, (read.strip() if name == "body" and read else read) == wanted
+        return read, projection not in (read or "")
+    return read, (read.strip() if name == "body" and read else read) == projection
 
 
-def _check_attachments(key, wanted, attachments):
+def _check_attachments(key, projection, attachments):
     if key == "att.names":
         read = [file["name"] for file in attachments]
-        pairs = zip(read, wanted, strict=False)
-        return read, len(read) == len(wanted) and all(b is None or a == b for a, b in pairs)
+        pairs = zip(read, projection, strict=False)
+        return read, len(read) == len(projection) and all(b is None or a == b for a, b in pairs)
     if key == "att.types~":
         read = [file["contentType"] for file in attachments]
-        return read, wanted in read
+        return read, projection in read
     read = [[file["name"], file["contentType"]] for file in attachments]
-    return read, read == wanted
+    return read, read == projection

@@ -170,10 +170,10 @@ class RestVisibilityChecker(GraphQLVisibilityChecker):
     async def check_searches(self) -> None:
         for kinds in (*KINDS, ",".join(KINDS)):
             hits = await self.search_hits(f"/search?q=keel&entityTypes={kinds}")
-            wanted = {
+            projection = {
                 self.canonical_id(resource_id) for resource_id in self.searchable[kinds]
             } & self.allowed
-            self.compare(f"search of {kinds}", {self.canonical_id(hit) for hit in hits}, wanted)
+            self.compare(f"search of {kinds}", {self.canonical_id(hit) for hit in hits}, projection)
         for site in self.generated.sites:
             path = f"/search?q=keel&siteId={site}"
             if not self.check_open(
@@ -184,10 +184,10 @@ class RestVisibilityChecker(GraphQLVisibilityChecker):
             known = {
                 self.canonical_id(resource_id) for resource_id in self.searchable[",".join(KINDS)]
             }
-            wanted = {
+            projection = {
                 resource_id for resource_id in known if self.site_of(resource_id) == site
             } & self.allowed
-            self.compare(path, {self.canonical_id(hit) for hit in hits}, wanted)
+            self.compare(path, {self.canonical_id(hit) for hit in hits}, projection)
 
     async def search_hits(self, path: str) -> list[str]:
         """Return the hits of all pages of a search."""

@@ -24,13 +24,13 @@ def test_every_attribute_is_read_by_its_column():
         },
         always=frozenset({"id"}),
     )
-    wanted = frozenset({"name", "size", "is_inline", "content_type"})
+    projection = frozenset({"name", "size", "is_inline", "content_type"})
 
-    assert kind.records([Sent("a"), Sent("bc")], wanted) == [
+    assert kind.records([Sent("a"), Sent("bc")], projection) == [
         Attachment(id="a", name="A", content_type=None, size=1, is_inline=True),
         Attachment(id="bc", name="BC", content_type=None, size=2, is_inline=True),
     ]
-    assert kind.records([], wanted) == []
+    assert kind.records([], projection) == []
 
 
 def test_unwanted_and_overridden_attributes_are_not_read():

@@ -35,7 +35,9 @@ async def raw_drafts(mailbox):
 async def draft(mailbox):
     await mailbox.add_raw(RAW, folder="drafts", read=True)
     (email,) = (
-        await mailbox.port.search(MailQuery(label="DRAFT"), after=None, wanted=frozenset({"id"}))
+        await mailbox.port.search(
+            MailQuery(label="DRAFT"), after=None, projection=frozenset({"id"})
+        )
     ).emails
     return (await mailbox.port.drafts.identities([email.id]))[email.id]
 
@@ -46,7 +48,9 @@ async def test_a_draft_is_found_by_its_id(mailbox, draft):
 
 async def test_a_message_elsewhere_is_no_draft(mailbox):
     await mailbox.add("Inbox mail")
-    (email,) = (await mailbox.port.search(MailQuery(), after=None, wanted=frozenset({"id"}))).emails
+    (email,) = (
+        await mailbox.port.search(MailQuery(), after=None, projection=frozenset({"id"}))
+    ).emails
 
     with pytest.raises(Missing):
         await mailbox.port.drafts.locate(email.id)
@@ -85,10 +89,10 @@ async def test_every_other_byte_stays_and_the_old_draft_goes(mailbox, draft, nam
 async def test_files_are_added_and_removed(mailbox, draft):
     file = OutgoingFile(name="a.txt", media_type="text/plain", content=b"a")
     added = await mailbox.port.drafts.update(draft, DraftChange(files=(file,)))
-    email = await mailbox.port.get(added.message_id, wanted=ALL)
+    email = await mailbox.port.get(added.message_id, projection=ALL)
     pdf = next(kept for kept in email.attachments if kept.name == "plan.pdf")
     removed = await mailbox.port.drafts.update(added, DraftChange(removed=(pdf.id,)))
-    left = await mailbox.port.get(removed.message_id, wanted=ALL)
+    left = await mailbox.port.get(removed.message_id, projection=ALL)
 
     assert [kept.name for kept in email.attachments] == ["plan.pdf", "a.txt"]
     assert [kept.name for kept in left.attachments] == ["a.txt"]

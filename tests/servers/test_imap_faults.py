@@ -310,7 +310,7 @@ async def test_a_message_of_30_megabytes_is_read_forwarded_and_arrives(
     assert forwarded.status_code == 200, forwarded.text
     assert await postfix.wait_for_delivery("Fwd: Large", "ben@example.test") == 1
     async with imap_account.opened(dovecot, user="ben", keep=True) as ben:
-        (received,) = await ben.every(ben.query(subject="Fwd: Large"), wanted=ALL)
+        (received,) = await ben.every(ben.query(subject="Fwd: Large"), projection=ALL)
         file = await ben.port.attachment(received.id, received.attachments[0].id)
         async with file.open() as opened:
             digest = hashlib.sha256()

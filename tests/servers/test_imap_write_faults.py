@@ -54,7 +54,7 @@ async def subjects(client, label):
 async def received(dovecot):
     await asyncio.sleep(0.5)
     async with imap_account.opened(dovecot, user="ben", keep=True) as ben:
-        emails = await ben.every(ben.query(label="INBOX"), wanted=ALL)
+        emails = await ben.every(ben.query(label="INBOX"), projection=ALL)
     return [email.subject for email in emails]
 
 

@@ -51,7 +51,7 @@ def new_message(connection, **members):
 
 async def received(account, count=1):
     for _ in range(600):
-        emails = await account.every(account.query(label="INBOX"), wanted=ALL)
+        emails = await account.every(account.query(label="INBOX"), projection=ALL)
         if len(emails) >= count:
             break
         await asyncio.sleep(0.05)
@@ -277,7 +277,7 @@ async def test_a_draft_is_sent_as_it_is_and_goes(client, mailbox, receiver, mess
     answers = [await client.post(path, headers=headers) for _ in range(2)]
 
     (email,) = await received(receiver)
-    sent = await mailbox.every(mailbox.query(label="SENT"), wanted=ALL)
+    sent = await mailbox.every(mailbox.query(label="SENT"), projection=ALL)
     assert [answer.status_code for answer in answers] == [200, 200], answers[0].text
     assert answers[0].json() == answers[1].json()
     assert (email.subject, email.bcc) == ("Offer", ())

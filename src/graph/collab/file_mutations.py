@@ -140,8 +140,8 @@ async def rename_file(
     key, name = ids.parse_file(file_id), inputs.validate_name(written.new_name, "input.newName")
     tag = parse_if_match(if_match)
     access = open_write_access(context)
-    wanted = changes.ETAG | previews.shown_name(context)
-    target = await access.read_file(key, wanted=wanted)
+    projection = changes.ETAG | previews.shown_name(context)
+    target = await access.read_file(key, projection=projection)
     _require_not_root(target, "renamed")
     access.require_renaming(target, types_by_name(name))
     etag = tag or target.file.etag
@@ -164,7 +164,7 @@ async def move_file(
     key, tag = ids.parse_file(file_id), parse_if_match(if_match)
     destination = ids.parse_folder(written.destination_folder_id, "destinationFolderId")
     access = open_write_access(context)
-    source = await access.read_file(key, wanted=changes.ETAG | previews.shown_name(context))
+    source = await access.read_file(key, projection=changes.ETAG | previews.shown_name(context))
     if not same_drive(destination.drive, key.drive):
         raise changes.invalid_destination("The destination is in another library.")
     parent = await changes.read_destination(access, destination)
@@ -191,7 +191,7 @@ async def delete_file(
     context = info.context
     key, tag = ids.parse_file(file_id), parse_if_match(if_match)
     access = open_write_access(context)
-    target = await access.read_file(key, wanted=changes.ETAG)
+    target = await access.read_file(key, projection=changes.ETAG)
     _require_not_root(target, "deleted")
     await require_contents_allowed(access, target)
     etag = tag or target.file.etag
@@ -252,10 +252,12 @@ def _require_not_inside(source: AccessibleFile, parent: AccessibleFile) -> None:
 async def _require_replaceable(access: AccessChecker, parent: AccessibleFile, name: str) -> None:
     """Require that a file of this name in *parent* is allowed, as the upload overwrites it."""
     query = FileQuery(name=name, order=Order(by="name", descending=False), limit=200)
-    wanted = access.fact_loader.file_attributes | {"name"}
+    projection = access.fact_loader.file_attributes | {"name"}
     cursor: str | None = None
     while True:
-        page = await access.content.files([parent.file.key], query, cursor=cursor, wanted=wanted)
+        page = await access.content.files(
+            [parent.file.key], query, cursor=cursor, projection=projection
+        )
         existing = [file for file in page.items if (file.name or "").casefold() == name.casefold()]
         for facts in await access.fact_loader.load_file_facts(existing):
             access.require_allowed(facts)

@@ -19,7 +19,7 @@ from graph.collab.paging import clean_text, fill_page
 from graph.collab.visibility.access import AccessChecker, AccessibleFile, open_access
 from graph.collab.visibility.parent_visibility import redact_surroundings
 from graph.context import Context, Info
-from graph.execution.requested_fields import wanted
+from graph.execution.requested_fields import projection
 from graph.file_content import FileText, read_text, require_text
 from graph.masking.guards import guarded
 from policy.refusals import Blocked, FieldNotVisible, InvalidInput
@@ -129,7 +129,7 @@ async def collab_files(  # noqa: PLR0913 - the documented parameters, name by na
     filters.require_unmasked_filters(context.caller)
     folders, failed = await _start_folders(access, filters)
     query = filters.query(context.caller, limit=size, count_folder_sizes=access.unrestricted)
-    fields = wanted(info.raw, "DriveFile") - {"shared_with", "download_link"}
+    fields = projection(info.raw, "DriveFile") - {"shared_with", "download_link"}
 
     if folders is None:
         _require_indexed(access, query.order, by_index=filters.by_index)
@@ -137,9 +137,11 @@ async def collab_files(  # noqa: PLR0913 - the documented parameters, name by na
     async def read_page(position: str | None) -> Page[File]:
         attributes = fields | access.fact_loader.file_attributes
         if folders is None:
-            return await context.content.indexed_files(query, cursor=position, wanted=attributes)
+            return await context.content.indexed_files(
+                query, cursor=position, projection=attributes
+            )
         return await context.content.files(
-            folders, query, cursor=position, wanted=attributes, reuse_listing=position != cursor
+            folders, query, cursor=position, projection=attributes, reuse_listing=position != cursor
         )
 
     page = await fill_page(read_page, access.check_files, limit=size, cursor=cursor)
@@ -163,9 +165,9 @@ async def collab_file(info: Info, file_id: FileId) -> types.DriveFileAnswer:
     context = info.context
     key = ids.parse_file(file_id)
     access = open_access(context)
-    requested = wanted(info.raw, "DriveFile")
+    requested = projection(info.raw, "DriveFile")
     fields = requested - {"download_link"}
-    file = (await access.read_file(key, wanted=(fields - _SEPARATE_CALLS) | {"etag"})).file
+    file = (await access.read_file(key, projection=(fields - _SEPARATE_CALLS) | {"etag"})).file
     context.etag = file.etag
     file = await _complete(context, file, fields)
     (file,) = await redact_surroundings(access, [file], fields)
@@ -199,17 +201,17 @@ async def collab_file_link(info: Info, file_id: FileId) -> types.DriveFileLink:
     context = info.context
     key = ids.parse_file(file_id)
     access = open_access(context)
-    requested = wanted(info.raw, "DriveFileLink")
+    requested = projection(info.raw, "DriveFileLink")
     fields = frozenset(_FILE_ATTRIBUTES[name] for name in requested if name in _FILE_ATTRIBUTES)
     attributes = fields - {"download_link"}
-    accessible = await access.read_file(key, wanted=attributes)
-    accessible = await _follow(access, accessible, partial(access.read_file, wanted=attributes))
+    accessible = await access.read_file(key, projection=attributes)
+    accessible = await _follow(access, accessible, partial(access.read_file, projection=attributes))
     file, key = accessible.file, accessible.file.key
     if file.is_folder:
         raise folder_not_downloadable()
     if "download_link" not in fields:
         return _link(file)
-    link = await context.content.link(key, wanted=fields | access.fact_loader.file_attributes)
+    link = await context.content.link(key, projection=fields | access.fact_loader.file_attributes)
     await _require_unchanged(context, access, link.file)
     return _link(link.file, url=link.download_url, expires_at=link.expires_at)
 
@@ -223,13 +225,13 @@ async def collab_file_text(info: Info, file_id: FileId) -> FileText:
     if context.caller.hides(CollabField.DOWNLOAD_LINK):  # in every mask mode: as bytes
         raise FieldNotVisible("Reading a file", CollabField.DOWNLOAD_LINK)
     access = open_access(context)
-    read = partial(access.read_file, wanted=_OF_TEXTS)
+    read = partial(access.read_file, projection=_OF_TEXTS)
     file = (await _follow(access, await read(key), read)).file
     if file.is_folder:
         raise folder_not_downloadable()
     kind = require_text(file.name or "", file.mime_type)
     fields = _OF_TEXTS | {"download_link"} | access.fact_loader.file_attributes
-    link, open_content = await context.content.content(file.key, wanted=fields)
+    link, open_content = await context.content.content(file.key, projection=fields)
     await _require_unchanged(context, access, link.file)
     return await read_text(kind, link.file.mime_type, open_content, size=link.file.size)
 

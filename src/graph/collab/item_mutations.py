@@ -25,7 +25,7 @@ from graph.collab.visibility.lookup_columns import find_hidden_columns
 from graph.collab.visibility.parent_visibility import list_name
 from graph.context import Info
 from graph.execution.if_match import IfMatch, parse_if_match
-from graph.execution.requested_fields import wanted
+from graph.execution.requested_fields import projection
 from graph.masking.guards import guarded
 from policy.refusals import Detail, InvalidInput
 from policy.rule_facts import Facts
@@ -68,7 +68,7 @@ async def create_list_item(
         LIST_ITEM,
         row_fingerprint(key, fields),
         lambda: apply_change(
-            context.content.create_row(key, fields, wanted=attributes, hidden=hidden)
+            context.content.create_row(key, fields, projection=attributes, hidden=hidden)
         ),
     )
     name = site_list.display_name if access.visible_lists([site_list]) else None
@@ -96,7 +96,7 @@ async def update_list_item(  # noqa: PLR0913 - the documented parameters, name b
     require_open_columns(fields)
     new_name = require_new_name(context.caller, fields)
     access = open_write_access(context)
-    target = await access.read_row(key, wanted=FILE if new_name is not None else NOTHING)
+    target = await access.read_row(key, projection=FILE if new_name is not None else NOTHING)
     if new_name is not None:
         require_row_renaming(access, target, new_name)
     access.require_not_blocked(with_content_type(target.facts, fields))
@@ -106,7 +106,7 @@ async def update_list_item(  # noqa: PLR0913 - the documented parameters, name b
     hidden = await find_hidden_columns(context.caller, access, key.of, attributes)
     await previews.describe_row_change(context, access, key, fields, etag)
     row = await apply_change(
-        context.content.update_row(key, fields, etag=etag, wanted=attributes, hidden=hidden)
+        context.content.update_row(key, fields, etag=etag, projection=attributes, hidden=hidden)
     )
     context.etag = row.etag
     if not await _is_visible(access, row):
@@ -124,7 +124,7 @@ async def delete_list_item(
     context = info.context
     key, tag = ids.parse_row(site_id, list_id, item_id), parse_if_match(if_match)
     access = open_write_access(context)
-    target = await access.read_row(key, wanted=ETAG | ROW_ATTRIBUTES)
+    target = await access.read_row(key, projection=ETAG | ROW_ATTRIBUTES)
     require_deletion(context.caller, target)
     if not access.unrestricted:
         await require_row_contents_allowed(access, target.row, target.facts)
@@ -136,7 +136,7 @@ async def delete_list_item(
 
 def _requested_fields(info: Info) -> frozenset[str]:
     """Return the attributes of a list item that were selected and are not masked."""
-    return wanted(info.raw, "CollabListItem")
+    return projection(info.raw, "CollabListItem")
 
 
 def _visible_fields(info: Info) -> frozenset[str]:

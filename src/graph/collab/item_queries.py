@@ -19,7 +19,7 @@ from graph.collab.visibility.access import AccessChecker, open_access
 from graph.collab.visibility.lookup_columns import find_hidden_columns, require_visible_paths
 from graph.collab.visibility.parent_visibility import list_name, site_name
 from graph.context import Context, Info
-from graph.execution.requested_fields import wanted
+from graph.execution.requested_fields import projection
 from graph.masking.guards import guarded
 from policy.refusals import InvalidInput
 from policy.vocabulary import Code, CollabField, CollabOp, Surface
@@ -85,7 +85,7 @@ async def collab_list_items(  # noqa: PLR0913 - the documented parameters, name 
         context.caller, query.filter, query.order_by, columns=site_list.columns
     )
     await require_visible_paths(access, site_list, query.filter, query.order_by)
-    fields = wanted(info.raw, "CollabListItem")
+    fields = projection(info.raw, "CollabListItem")
     attributes = connector_attributes(fields) | access.fact_loader.row_attributes
     hidden = await find_hidden_columns(context.caller, access, key, fields)
     query = replace(query, hidden=hidden)
@@ -93,7 +93,7 @@ async def collab_list_items(  # noqa: PLR0913 - the documented parameters, name 
     async def read_page(position: str | None) -> Page[Row]:
         # Where rules leave a page short, the following pages are as large as possible.
         sized = query if position == cursor else replace(query, limit=MAX_LIMIT)
-        return await context.content.rows(key, sized, cursor=position, wanted=attributes)
+        return await context.content.rows(key, sized, cursor=position, projection=attributes)
 
     page = await fill_page(read_page, access.check_rows, limit=query.limit, cursor=cursor)
     name = site_list.display_name if access.visible_lists([site_list]) else None
@@ -115,12 +115,12 @@ async def collab_list_item(info: Info, site_id: SiteId, list_id: ListId, item_id
     context = info.context
     key = ids.parse_row(site_id, list_id, item_id)
     access = open_access(context)
-    fields = wanted(info.raw, "CollabListItem")
+    fields = projection(info.raw, "CollabListItem")
     if "fields" in fields and not access.unrestricted:
         await access.read_row(key)  # the decision comes before the calls that only the answer needs
     hidden = await find_hidden_columns(context.caller, access, key.of, fields)
     attributes = connector_attributes(fields) | {"etag"}
-    row = (await access.read_row(key, wanted=attributes, hidden=hidden)).row
+    row = (await access.read_row(key, projection=attributes, hidden=hidden)).row
     context.etag = row.etag
     name = await list_name(access, key.of) if "list_name" in fields else None
     (row,) = await complete_rows(context, access, (row,), fields, list_name=name)

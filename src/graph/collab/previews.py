@@ -187,12 +187,12 @@ async def describe_row_change(
     shows_values = context.caller.allows(CollabOp.READ_LIST_ITEM) and not context.caller.hides(
         CollabField.FIELD_VALUES
     )
-    wanted = _FIELDS if shows_values else frozenset[str]()
-    hidden = await find_hidden_columns(context.caller, access, key.of, wanted)
-    read = connector_attributes(wanted) | {"etag"}
-    row = await context.content.row(key, wanted=read, hidden=hidden)
+    projection = _FIELDS if shows_values else frozenset[str]()
+    hidden = await find_hidden_columns(context.caller, access, key.of, projection)
+    read = connector_attributes(projection) | {"etag"}
+    row = await context.content.row(key, projection=read, hidden=hidden)
     _require_version(etag, row.etag)
-    (shown,) = await complete_rows(context, access, (row,), wanted, list_name=None)
+    (shown,) = await complete_rows(context, access, (row,), projection, list_name=None)
     before = shown.fields or {}
     preview.target = Resource(kind="listItem", id=row.id)
     preview.changes = tuple(
@@ -215,7 +215,7 @@ def describe_row_deletion(key: RowKey, current: str | None, etag: str | None) ->
 async def _find_taken(context: Context, folder: ItemKey, name: str) -> File | None:
     """Return what has this name in *folder*; None when the name is free."""
     try:
-        return await context.content.item_by_name(folder, name, wanted=_VERSION)
+        return await context.content.item_by_name(folder, name, projection=_VERSION)
     except Missing:
         return None
 

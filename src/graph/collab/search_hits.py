@@ -99,14 +99,14 @@ async def _visible_hits(access: AccessChecker, hits: Sequence[SearchHit]) -> lis
     files = {index: hit.file for index, hit in enumerate(hits) if hit.file is not None}
     if not needs <= _TYPES_IN_HITS:
         item_keys = {index: file.key for index, file in files.items()}
-        wanted = access.fact_loader.file_attributes
-        items = await content.items(list(item_keys.values()), wanted=wanted)
+        projection = access.fact_loader.file_attributes
+        items = await content.items(list(item_keys.values()), projection=projection)
         files = _resources_of_type(item_keys, items, File)
     rows = {index: hit.row for index, hit in enumerate(hits) if hit.row is not None}
     if needs:
         row_keys = {index: row.key for index, row in rows.items()}
-        wanted = access.fact_loader.row_attributes
-        rows_by_key = await content.rows_by_id(list(row_keys.values()), wanted=wanted)
+        projection = access.fact_loader.row_attributes
+        rows_by_key = await content.rows_by_id(list(row_keys.values()), projection=projection)
         rows = _resources_of_type(row_keys, rows_by_key, Row)
     lists = await _read_lists(content, hits) if RuleType.DRIVE_ID in needs else {}
     visible = dict(zip(files, await access.check_files(list(files.values())), strict=True))

@@ -16,7 +16,7 @@ from graph.collab.site_types import CollabDrivePage, CollabListPage, CollabSiteP
 from graph.collab.visibility.access import AccessChecker, open_access
 from graph.collab.visibility.parent_visibility import site_name
 from graph.context import Context, Info
-from graph.execution.requested_fields import wanted
+from graph.execution.requested_fields import projection
 from graph.masking.guards import guarded
 from policy.vocabulary import CollabField, CollabOp, Surface
 from providers.ports.collab import InvalidCursor, Page
@@ -202,7 +202,7 @@ async def collab_lists(
     lists, next_key = cut_page(
         access.visible_lists(all_lists), _sort_key(context), limit=size, after=after
     )
-    if lists and "site_name" in wanted(info.raw, "CollabList"):
+    if lists and "site_name" in projection(info.raw, "CollabList"):
         name = await site_name(access, site)
         lists = tuple(
             msgspec.structs.replace(site_list, site_name=name, columns=None) for site_list in lists
@@ -225,7 +225,7 @@ async def collab_list(
     key = ids.parse_list(site_id, list_id)
     access = open_access(context)
     site_list = await access.read_list(key)
-    if "site_name" in wanted(info.raw, "CollabList"):
+    if "site_name" in projection(info.raw, "CollabList"):
         name = await site_name(access, key.site)
         site_list = msgspec.structs.replace(site_list, site_name=name)
     return site_list

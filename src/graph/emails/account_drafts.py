@@ -29,19 +29,23 @@ class AccountOfDrafts(AccountMailbox):
         self._operation = operation
 
     async def search(
-        self, query: mail.MailQuery, *, after: mail.MailPosition | None, wanted: AbstractSet[str]
+        self,
+        query: mail.MailQuery,
+        *,
+        after: mail.MailPosition | None,
+        projection: AbstractSet[str],
     ) -> mail.MailSlice:
         if not self.account.allows(self._operation):
             return NOTHING
-        page = await self.port.search(query, after=after, wanted=wanted - self.hidden)
+        page = await self.port.search(query, after=after, projection=projection - self.hidden)
         return replace(page, hidden=self.hidden)
 
-    async def get(self, message_id: str, *, wanted: AbstractSet[str]) -> records.Email:
+    async def get(self, message_id: str, *, projection: AbstractSet[str]) -> records.Email:
         self.ask(self._operation)
         if self._operation is EmailOp.SEND_EMAIL:  # its recipients are checked, and shown as masked
             self.describe()
-            return await self.port.get(message_id, wanted=wanted)
-        return self.shown(await self.port.get(message_id, wanted=wanted - self.hidden))
+            return await self.port.get(message_id, projection=projection)
+        return self.shown(await self.port.get(message_id, projection=projection - self.hidden))
 
     async def send(self, draft: mail.Draft) -> records.SentMessage:
         admission.require_send(self.account, draft, self._operation)

@@ -42,24 +42,28 @@ class AccountMailbox(mail.MailPort):
         self.hidden = _hidden_attributes(account)
 
     async def search(
-        self, query: mail.MailQuery, *, after: mail.MailPosition | None, wanted: AbstractSet[str]
+        self,
+        query: mail.MailQuery,
+        *,
+        after: mail.MailPosition | None,
+        projection: AbstractSet[str],
     ) -> mail.MailSlice:
         try:
             self.account.admit(Surface.EMAIL, EmailOp.SEARCH_EMAILS)
             narrowed = filters.narrowed(query, self.account)
         except Refusal:
             return NOTHING
-        answer = await self.port.search(narrowed, after=after, wanted=wanted - self.hidden)
+        answer = await self.port.search(narrowed, after=after, projection=projection - self.hidden)
         return replace(answer, hidden=self.hidden)
 
     async def first_page(
-        self, query: mail.MailQuery, *, wanted: AbstractSet[str]
+        self, query: mail.MailQuery, *, projection: AbstractSet[str]
     ) -> mail.MailSlice:
         fields = frozenset(query.text_fields - self.hidden)
         if not (fields and self.account.allows(EmailOp.SEARCH_EMAILS)):
             return NOTHING
         page = await self.port.first_page(
-            replace(query, text_fields=fields), wanted=wanted - self.hidden
+            replace(query, text_fields=fields), projection=projection - self.hidden
         )
         return replace(page, hidden=self.hidden)
 
@@ -67,26 +71,28 @@ class AccountMailbox(mail.MailPort):
     def drafts(self) -> DraftPort:
         raise Missing
 
-    async def get(self, message_id: str, *, wanted: AbstractSet[str]) -> records.Email:
+    async def get(self, message_id: str, *, projection: AbstractSet[str]) -> records.Email:
         self.ask(EmailOp.VIEW_EMAIL)
-        return self.shown(await self.port.get(message_id, wanted=wanted - self.hidden))
+        return self.shown(await self.port.get(message_id, projection=projection - self.hidden))
 
     async def get_many(
-        self, message_ids: Sequence[str], *, wanted: AbstractSet[str]
+        self, message_ids: Sequence[str], *, projection: AbstractSet[str]
     ) -> Mapping[str, records.Email]:
         self.ask(EmailOp.VIEW_EMAIL)
-        messages = await self.port.get_many(message_ids, wanted=wanted - self.hidden)
+        messages = await self.port.get_many(message_ids, projection=projection - self.hidden)
         return {name: self.shown(message) for name, message in messages.items()}
 
-    async def thread(self, thread_id: str, *, wanted: AbstractSet[str]) -> records.Thread:
+    async def thread(self, thread_id: str, *, projection: AbstractSet[str]) -> records.Thread:
         self.ask(EmailOp.VIEW_THREAD)
-        return self._shown_thread(await self.port.thread(thread_id, wanted=wanted - self.hidden))
+        return self._shown_thread(
+            await self.port.thread(thread_id, projection=projection - self.hidden)
+        )
 
     async def threads(
-        self, thread_ids: Sequence[str], *, wanted: AbstractSet[str]
+        self, thread_ids: Sequence[str], *, projection: AbstractSet[str]
     ) -> Mapping[str, records.Thread]:
         self.ask(EmailOp.VIEW_THREAD)
-        threads = await self.port.threads(thread_ids, wanted=wanted - self.hidden)
+        threads = await self.port.threads(thread_ids, projection=projection - self.hidden)
         return {name: self._shown_thread(thread) for name, thread in threads.items()}
 
     async def attachment(self, message_id: str, attachment_id: str) -> mail.AttachmentFile:

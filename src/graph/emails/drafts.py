@@ -8,7 +8,7 @@ from graph.context import Info
 from graph.emails import filters as filtering
 from graph.emails.queries import Limit, PageToken, read_page, with_body
 from graph.emails.types import DraftPage
-from graph.execution.requested_fields import wanted
+from graph.execution.requested_fields import projection
 from graph.masking.guards import guarded
 from graph.warnings import warnings
 from policy.refusals import NotFound
@@ -41,7 +41,7 @@ async def drafts(
         filtering.DRAFTS,
         limit=limit,
         page_token=page_token,
-        fields=with_body(wanted(info.raw, "Email"), keep=include_body),
+        fields=with_body(projection(info.raw, "Email"), keep=include_body),
     )
     return DraftPage(
         drafts=tuple(
@@ -62,7 +62,7 @@ async def draft(info: Info, draft_id: DraftId) -> mail_records.StoredDraft:
     require_known(draft_id)
     try:
         stored = await MergedDrafts(context.mail_of_drafts(EmailOp.VIEW_DRAFTS)).get(
-            draft_id, wanted=wanted(info.raw, "Email")
+            draft_id, projection=projection(info.raw, "Email")
         )
     except Missing as missing:
         raise no_draft() from missing

@@ -15,7 +15,7 @@ from graph.emails.filters import NO_FILTERS, Filters
 from graph.emails.texts import with_body_as
 from graph.emails.threads import visible_thread
 from graph.emails.types import EmailAttachment, EmailPage, Thread, ThreadEntry, ThreadPage
-from graph.execution.requested_fields import wanted
+from graph.execution.requested_fields import projection
 from graph.file_content import FileText, read_text, require_text
 from graph.masking.guards import guarded
 from graph.warnings import all_failed_error, warnings
@@ -92,7 +92,7 @@ async def emails(  # noqa: PLR0913 - the documented parameters, name by name
         before=before,
         has_attachment=has_attachment,
     )
-    fields = with_body(wanted(info.raw, "Email"), keep=include_body)
+    fields = with_body(projection(info.raw, "Email"), keep=include_body)
     page, token = await read_page(info, filters, limit=limit, page_token=page_token, fields=fields)
     return _view(info.context, page, token)
 
@@ -144,14 +144,14 @@ async def read_page(
     page_positions.require_room(context.caller.usable_connections(Surface.EMAIL))
     query = filtering.query(filters, context.caller, limit=size)
     context.caller.require_any(Surface.EMAIL, lambda it: _require_listing(it, filters, query))
-    foreseen = with_body(wanted(info.raw, "LastContact.email"), keep=False)
+    foreseen = with_body(projection(info.raw, "LastContact.email"), keep=False)
     if foreseen:
         fields |= foreseen
     try:
         mailbox = context.mail
         if filters.folder is not None:
             mailbox = context.mail_of_drafts(EmailOp.VIEW_DRAFTS)
-        page = await mailbox.search(query, positions=positions, wanted=fields)
+        page = await mailbox.search(query, positions=positions, projection=fields)
     except AllFailed as failure:
         raise all_failed_error(failure) from failure
     is_newest = foreseen and query_matching.is_unrestricted(query) and not positions
@@ -191,7 +191,7 @@ async def email(
     if ids.split_mail_id(email_id) is None:
         raise no_email()
     keep_body = include_body is not False
-    fields = with_body(wanted(info.raw, "Email"), keep=keep_body)
+    fields = with_body(projection(info.raw, "Email"), keep=keep_body)
     if body_as is not None and "body" in fields:  # `text_of` tells a reply by its subject
         fields |= {"body_type"} if "Email.subject" in context.hidden else {"body_type", "subject"}
     try:
@@ -270,7 +270,7 @@ async def email_thread(
     if ids.split_mail_id(thread_id) is None:
         raise no_thread()
     try:
-        thread = await context.loaders.thread(thread_id, wanted(info.raw, "Email"))
+        thread = await context.loaders.thread(thread_id, projection(info.raw, "Email"))
     except Missing as missing:
         raise no_thread() from missing
     return visible_thread(thread, context)

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 
 from graph.context import Context, Info
-from graph.execution.requested_fields import wanted
+from graph.execution.requested_fields import projection
 from policy import timeframe
 from policy.refusals import FieldNotVisible, InvalidInput
 from policy.timeframe import TimeRange
@@ -183,9 +183,9 @@ def searched(context: Context) -> frozenset[str]:
     return fields
 
 
-def wanted_of_event(info: Info) -> frozenset[str]:
+def event_projection(info: Info) -> frozenset[str]:
     """Return the attributes to read of events; rooms only when the location may be seen."""
-    attributes = wanted(info.raw, "Event")
+    attributes = projection(info.raw, "Event")
     return attributes if _conceals(info.context, CalendarField.LOCATION) else attributes | {ROOMS}
 
 

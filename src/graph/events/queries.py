@@ -98,7 +98,7 @@ async def calendar_events(  # noqa: PLR0913 - the documented parameters, name by
         offset=skip,
     )
     page = await _translate_failures(
-        context.calendars.events(query, wanted=filters.wanted_of_event(info))
+        context.calendars.events(query, projection=filters.event_projection(info))
     )
     return _view(context, page, span, skip)
 
@@ -111,7 +111,7 @@ async def calendar_event(
     context = info.context
     known = filters.event_id(event_id)
     mine = _my_email(context)
-    event = await _read_event(context, known, filters.wanted_of_event(info))
+    event = await _read_event(context, known, filters.event_projection(info))
     return types.EventAnswer(
         event=event,
         access_info=context.caller.access_info(Surface.CALENDAR),
@@ -144,7 +144,7 @@ async def event_series(
     query = EventQuery(
         span=Span(span.start, span.end), by_day=filters.coarse(context), limit=size, offset=skip
     )
-    reading = context.calendars.instances(event, query, wanted=filters.wanted_of_event(info))
+    reading = context.calendars.instances(event, query, projection=filters.event_projection(info))
     try:
         page = await _translate_failures(reading)
     except Missing as missing:
@@ -152,9 +152,9 @@ async def event_series(
     return _view(context, page, span, skip)
 
 
-async def _read_event(context: Context, event_id: str, wanted: frozenset[str]) -> Event:
+async def _read_event(context: Context, event_id: str, projection: frozenset[str]) -> Event:
     """Read an event of the token's calendars and window."""
-    reading = context.loaders.event(event_id, context.caller.grant.calendar_ids, wanted)
+    reading = context.loaders.event(event_id, context.caller.grant.calendar_ids, projection)
     try:
         event = await _translate_failures(reading)
     except EventNotVisible as hidden:
@@ -215,7 +215,7 @@ async def events_by_contact(  # noqa: PLR0913 - the documented parameters, name 
         offset=skip,
     )
     page = await _translate_failures(
-        context.calendars.events(query, wanted=filters.wanted_of_event(info))
+        context.calendars.events(query, projection=filters.event_projection(info))
     )
     return _view(context, page, span, skip)
 

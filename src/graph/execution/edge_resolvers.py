@@ -10,7 +10,7 @@ from graph.context import Info
 from graph.coordinates import object_type, record_attribute, strawberry_field
 from graph.edge_table import Edge
 from graph.edges import edge_fields, is_first_entry, root_field
-from graph.execution.requested_fields import response_keys, wanted
+from graph.execution.requested_fields import projection, response_keys
 from graph.masking.guards import requirement_of
 
 
@@ -84,7 +84,7 @@ def _without_task(resolve: Callable[..., Coroutine[Any, Any, Any]]) -> Callable[
 
 def _known_email(info: GraphQLResolveInfo[Any], address: str) -> Any:
     """Return the newest message with a person, if the page above shows it; see `Edge.compared`."""
-    selected = wanted(info, "Email") - {"body", "body_type"}  # which a listing leaves out
+    selected = projection(info, "Email") - {"body", "body_type"}  # which a listing leaves out
     email = info.context.loaders.newest_email(address, selected)
     if email is None or email.body is None:
         return email

@@ -48,7 +48,7 @@ NOTHING: frozenset[str] = frozenset()
 Collect = Callable[[GraphQLObjectType, FieldDetailsList], GroupedFieldSet]
 
 
-def wanted(info: GraphQLResolveInfo[Any], type_name: str) -> frozenset[str]:
+def projection(info: GraphQLResolveInfo[Any], type_name: str) -> frozenset[str]:
     """
     Return the needed attributes of the record behind *type_name*, below the field of *info*.
 
@@ -59,9 +59,9 @@ def wanted(info: GraphQLResolveInfo[Any], type_name: str) -> frozenset[str]:
     if plan is None:
         return _by_type(info).get(type_name, NOTHING)
     key = info.path.key if info.path.prev is None else response_keys(info.path)
-    by_type: Mapping[str, frozenset[str]] | None = plan.wanted.get(key)
+    by_type: Mapping[str, frozenset[str]] | None = plan.projection.get(key)
     if by_type is None:
-        by_type = plan.wanted[key] = _by_type(info)
+        by_type = plan.projection[key] = _by_type(info)
     return by_type.get(type_name, NOTHING)
 
 

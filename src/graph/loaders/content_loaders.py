@@ -11,8 +11,8 @@ from graph.loaders.object_loader import (
     Key,
     Loaded,
     ObjectLoader,
+    Projection,
     ReadMany,
-    Wanted,
     each,
 )
 from providers.collab_ids import ItemKey, ListKey, RowKey
@@ -22,7 +22,7 @@ from providers.failures import Broken, Missing, ProviderFailure
 from providers.records import collab as records
 from providers.records.collab import UNKNOWN, Unknown
 
-_COLUMNS: Wanted = frozenset({"columns"})
+_COLUMNS: Projection = frozenset({"columns"})
 
 Drives = tuple[records.Drive, ...]
 Permissions = tuple[records.Permission, ...]
@@ -49,9 +49,9 @@ class ContentLoaders:
         self.single_use = single_use
         self._content = content
 
-    async def item(self, key: ItemKey, wanted: Wanted) -> records.File:
+    async def item(self, key: ItemKey, projection: Projection) -> records.File:
         """Read one file or folder."""
-        return await self._items.load(key, wanted)
+        return await self._items.load(key, projection)
 
     async def permissions(self, key: ItemKey) -> Permissions:
         """Read the permissions of one file."""
@@ -107,16 +107,18 @@ class ContentLoaders:
         """Read the columns of one list; see `MergedContent.columns`."""
         return await self._list_columns.load(key, EVERYTHING)
 
-    async def row(self, key: RowKey, wanted: Wanted, *, hidden: AbstractSet[str]) -> records.Row:
+    async def row(
+        self, key: RowKey, projection: Projection, *, hidden: AbstractSet[str]
+    ) -> records.Row:
         """Read one list item; *hidden* as in `RowQuery`."""
-        return await self._rows.load(_RowKey(key, frozenset(hidden)), wanted)
+        return await self._rows.load(_RowKey(key, frozenset(hidden)), projection)
 
     @cached_property
     def _items(self) -> ObjectLoader[ItemKey, records.File]:
         return ObjectLoader(
             _batched(
-                lambda keys, wanted: self._content.items(keys, wanted=wanted),
-                lambda key, wanted: self._content.item(key, wanted=wanted),
+                lambda keys, projection: self._content.items(keys, projection=projection),
+                lambda key, projection: self._content.item(key, projection=projection),
             )
         )
 
@@ -172,7 +174,7 @@ class ContentLoaders:
     def _lists(self) -> ObjectLoader[ListKey, records.SiteList]:
         return ObjectLoader(
             _batched(
-                lambda keys, wanted: self._content.lists_by_id(keys, columns=bool(wanted)),
+                lambda keys, projection: self._content.lists_by_id(keys, columns=bool(projection)),
                 lambda key, _: self._content.site_list(key),
             )
         )
@@ -186,33 +188,41 @@ class ContentLoaders:
         return ObjectLoader(self._read_rows)
 
     async def _read_rows(
-        self, keys: Sequence[_RowKey], wanted: Wanted
+        self, keys: Sequence[_RowKey], projection: Projection
     ) -> Mapping[_RowKey, records.Row | ProviderFailure]:
         """Read list items by batches; one list has the same hidden columns in a whole request."""
         hidden = {key.row.of: key.hidden for key in keys}
         rows = {key.row: key for key in keys}
         read = _batched(
-            lambda keys, wanted: self._content.rows_by_id(keys, wanted=wanted, hidden=hidden),
-            lambda key, wanted: self._content.row(key, wanted=wanted, hidden=hidden[key.of]),
+            lambda keys, projection: self._content.rows_by_id(
+                keys, projection=projection, hidden=hidden
+            ),
+            lambda key, projection: self._content.row(
+                key, projection=projection, hidden=hidden[key.of]
+            ),
         )
-        return {rows[key]: row for key, row in (await read(list(rows), wanted)).items()}
+        return {rows[key]: row for key, row in (await read(list(rows), projection)).items()}
 
 
 def _batched(
-    read_many: Callable[[Sequence[Key], Wanted], Awaitable[Mapping[Key, Loaded | Unknown | None]]],
-    read_one: Callable[[Key, Wanted], Awaitable[Loaded]],
+    read_many: Callable[
+        [Sequence[Key], Projection], Awaitable[Mapping[Key, Loaded | Unknown | None]]
+    ],
+    read_one: Callable[[Key, Projection], Awaitable[Loaded]],
 ) -> ReadMany[Key, Loaded]:
     """Read objects in batches; what a batch does not tell is read alone, and tells why."""
 
-    async def read(keys: Sequence[Key], wanted: Wanted) -> Mapping[Key, Loaded | ProviderFailure]:
-        objects = await read_many(keys, wanted) if len(keys) > 1 else {}
+    async def read(
+        keys: Sequence[Key], projection: Projection
+    ) -> Mapping[Key, Loaded | ProviderFailure]:
+        objects = await read_many(keys, projection) if len(keys) > 1 else {}
         known = {
             key: Missing() if record is None else record
             for key, record in objects.items()
             if record is not UNKNOWN
         }
         unknown = [key for key in keys if key not in known]
-        return {**known, **await each(read_one)(unknown, wanted)}
+        return {**known, **await each(read_one)(unknown, projection)}
 
     return read
 

@@ -9,12 +9,12 @@ from aiodataloader import DataLoader
 from providers.failures import ProviderFailure
 from providers.fanout import gather_results
 
-Wanted = frozenset[str]
+Projection = frozenset[str]
 Key = TypeVar("Key", bound=Hashable)
 Loaded = TypeVar("Loaded")
 
-ReadMany = Callable[[Sequence[Key], Wanted], Awaitable[Mapping[Key, Loaded | ProviderFailure]]]
-EVERYTHING: Wanted = frozenset()  # of objects that are always read whole
+ReadMany = Callable[[Sequence[Key], Projection], Awaitable[Mapping[Key, Loaded | ProviderFailure]]]
+EVERYTHING: Projection = frozenset()  # of objects that are always read whole
 
 
 class ObjectLoader(Generic[Key, Loaded]):
@@ -22,14 +22,14 @@ class ObjectLoader(Generic[Key, Loaded]):
 
     def __init__(self, read_many: ReadMany[Key, Loaded]) -> None:
         self._read_many = read_many
-        self._loader: DataLoader[tuple[Key, Wanted], Loaded] = DataLoader(
+        self._loader: DataLoader[tuple[Key, Projection], Loaded] = DataLoader(
             self._load_batch, cache=False
         )
         self._batches: set[asyncio.Task[object] | None] = set()
         self._is_cancelled = False
-        self._loading: dict[Key, list[tuple[Wanted, asyncio.Future[Loaded]]]] = {}
+        self._loading: dict[Key, list[tuple[Projection, asyncio.Future[Loaded]]]] = {}
 
-    async def load(self, key: Key, wanted: Wanted) -> Loaded:
+    async def load(self, key: Key, projection: Projection) -> Loaded:
         """
         Read an object, at least with the *wanted* attributes; another read of it may serve.
 
@@ -38,10 +38,10 @@ class ObjectLoader(Generic[Key, Loaded]):
         """
         earlier = self._loading.setdefault(key, [])
         for read_attributes, read in earlier:
-            if wanted <= read_attributes:
+            if projection <= read_attributes:
                 return await asyncio.shield(read)
-        future = self._loader.load((key, wanted))
-        earlier.append((wanted, future))
+        future = self._loader.load((key, projection))
+        earlier.append((projection, future))
         # A caller that is cancelled must not cancel the others that wait for the object.
         return await asyncio.shield(future)
 
@@ -52,7 +52,7 @@ class ObjectLoader(Generic[Key, Loaded]):
             if batch is not None:
                 batch.cancel()
 
-    async def _load_batch(self, loads: list[tuple[Key, Wanted]]) -> list[Loaded]:
+    async def _load_batch(self, loads: list[tuple[Key, Projection]]) -> list[Loaded]:
         if self._is_cancelled:
             raise asyncio.CancelledError
         batch = asyncio.current_task()
@@ -62,27 +62,27 @@ class ObjectLoader(Generic[Key, Loaded]):
         finally:
             self._batches.discard(batch)
 
-    async def _read_batch(self, loads: list[tuple[Key, Wanted]]) -> list[Loaded]:
-        merged: dict[Key, Wanted] = {}
-        for key, wanted in loads:
-            merged[key] = merged.get(key, frozenset()) | wanted
-        by_wanted: dict[Wanted, list[Key]] = {}
-        for key, wanted in merged.items():
-            by_wanted.setdefault(wanted, []).append(key)
-        reads = (self._read_many(keys, wanted) for wanted, keys in by_wanted.items())
+    async def _read_batch(self, loads: list[tuple[Key, Projection]]) -> list[Loaded]:
+        merged: dict[Key, Projection] = {}
+        for key, projection in loads:
+            merged[key] = merged.get(key, frozenset()) | projection
+        by_projection: dict[Projection, list[Key]] = {}
+        for key, projection in merged.items():
+            by_projection.setdefault(projection, []).append(key)
+        reads = (self._read_many(keys, projection) for projection, keys in by_projection.items())
         results: dict[Key, Loaded | ProviderFailure] = {}
         for result in await asyncio.gather(*reads):
             results |= result
         return [results[key] for key, _ in loads]  # type: ignore[misc]  # it raises
 
 
-def each(read: Callable[[Key, Wanted], Awaitable[Loaded]]) -> ReadMany[Key, Loaded]:
+def each(read: Callable[[Key, Projection], Awaitable[Loaded]]) -> ReadMany[Key, Loaded]:
     """Read objects one by one, at the same time."""
 
     async def read_each(
-        keys: Sequence[Key], wanted: Wanted
+        keys: Sequence[Key], projection: Projection
     ) -> Mapping[Key, Loaded | ProviderFailure]:
-        results = await gather_results([read(key, wanted) for key in keys])
+        results = await gather_results([read(key, projection) for key in keys])
         return dict(zip(keys, results, strict=True))
 
     return read_each

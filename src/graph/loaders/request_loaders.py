@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from graph.loaders.content_loaders import ContentLoaders
-from graph.loaders.object_loader import EVERYTHING, Loaded, ObjectLoader, Wanted, each
+from graph.loaders.object_loader import EVERYTHING, Loaded, ObjectLoader, Projection, each
 from graph.loaders.task_loaders import TaskLoaders
 from providers.calendar.merged_calendars import CalendarList, MergedCalendars
 from providers.content.merged_content import MergedContent
@@ -44,7 +44,7 @@ class Loaders(ContentLoaders, TaskLoaders):
         self._mail = mail
         self._calendars = calendars
         self._pages: dict[Hashable, asyncio.Future[Any]] = {}
-        self._newest: tuple[Sequence[mail_records.Email], Wanted] = ((), EVERYTHING)
+        self._newest: tuple[Sequence[mail_records.Email], Projection] = ((), EVERYTHING)
 
     async def page(self, key: Hashable, read: Callable[[], Coroutine[Any, Any, Loaded]]) -> Loaded:
         """Return what *read* returns; it is called once for each *key*: who asks, and for what."""
@@ -61,32 +61,32 @@ class Loaders(ContentLoaders, TaskLoaders):
         for page in self._pages.values():
             page.cancel()
 
-    def email(self, email_id: str, wanted: Wanted) -> Awaitable[mail_records.Email]:
+    def email(self, email_id: str, projection: Projection) -> Awaitable[mail_records.Email]:
         """Read one message by its prefixed id."""
-        return self._emails.load(email_id, wanted)
+        return self._emails.load(email_id, projection)
 
-    async def thread(self, thread_id: str, wanted: Wanted) -> mail_records.Thread:
+    async def thread(self, thread_id: str, projection: Projection) -> mail_records.Thread:
         """Read one thread by its prefixed id."""
         if self.single_use:
-            return await self._mail.thread(thread_id, wanted=wanted)
-        return await self._threads.load(thread_id, wanted)
+            return await self._mail.thread(thread_id, projection=projection)
+        return await self._threads.load(thread_id, projection)
 
     async def event(
-        self, event_id: str, allowed: AllowedCalendars, wanted: Wanted
+        self, event_id: str, allowed: AllowedCalendars, projection: Projection
     ) -> calendar_records.Event:
         """Read one event by its public id, if its calendar is among the *allowed* ones."""
         if self.single_use:
-            return await self._calendars.event(event_id, allowed=allowed, wanted=wanted)
-        return await self._events.load((event_id, allowed), wanted)
+            return await self._calendars.event(event_id, allowed=allowed, projection=projection)
+        return await self._events.load((event_id, allowed), projection)
 
-    def keep_newest(self, emails: Sequence[mail_records.Email], fields: Wanted) -> None:
+    def keep_newest(self, emails: Sequence[mail_records.Email], fields: Projection) -> None:
         """Keep the newest messages of all mailboxes, which were read with *fields*."""
         self._newest = emails, fields
 
-    def newest_email(self, address: str, wanted: Wanted) -> mail_records.Email | None:
+    def newest_email(self, address: str, projection: Projection) -> mail_records.Email | None:
         """Return the newest message from or to *address*; None when none is known for certain."""
         emails, fields = self._newest
-        if not {"from_", "to", "cc", *wanted} <= fields:
+        if not {"from_", "to", "cc", *projection} <= fields:
             return None
         folded = fold(address)
         for email in emails:
@@ -102,20 +102,20 @@ class Loaders(ContentLoaders, TaskLoaders):
 
     @cached_property
     def _emails(self) -> ObjectLoader[str, mail_records.Email]:
-        return ObjectLoader(lambda ids, wanted: self._mail.get_many(ids, wanted=wanted))
+        return ObjectLoader(lambda ids, projection: self._mail.get_many(ids, projection=projection))
 
     @cached_property
     def _threads(self) -> ObjectLoader[str, mail_records.Thread]:
-        return ObjectLoader(lambda ids, wanted: self._mail.threads(ids, wanted=wanted))
+        return ObjectLoader(lambda ids, projection: self._mail.threads(ids, projection=projection))
 
     @cached_property
     def _events(self) -> ObjectLoader[tuple[str, AllowedCalendars], calendar_records.Event]:
         async def read(
-            keys: Sequence[tuple[str, AllowedCalendars]], wanted: Wanted
+            keys: Sequence[tuple[str, AllowedCalendars]], projection: Projection
         ) -> Mapping[tuple[str, AllowedCalendars], calendar_records.Event | ProviderFailure]:
             allowed = keys[0][1]  # one token asks, so they are the same for all keys
             ids = [event_id for event_id, _ in keys]
-            events = await self._calendars.events_by_id(ids, allowed=allowed, wanted=wanted)
+            events = await self._calendars.events_by_id(ids, allowed=allowed, projection=projection)
             return {(event_id, allowed): event for event_id, event in events.items()}
 
         return ObjectLoader(read)

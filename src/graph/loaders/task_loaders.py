@@ -6,7 +6,7 @@ from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import NamedTuple
 
-from graph.loaders.object_loader import EVERYTHING, Loaded, ObjectLoader, ReadMany, Wanted
+from graph.loaders.object_loader import EVERYTHING, Loaded, ObjectLoader, Projection, ReadMany
 from providers.failures import Missing, ProviderFailure, without_frames
 from providers.ports.tasks import ItemVisibility, TaskPort, TaskTarget
 from providers.records.tasks import TaskBoard, TaskItem
@@ -46,11 +46,11 @@ class TaskLoaders:
         self.single_use = single_use
         self._accounts = accounts
 
-    async def board(self, account: TaskAccount, board_id: str, wanted: Wanted) -> TaskBoard:
+    async def board(self, account: TaskAccount, board_id: str, projection: Projection) -> TaskBoard:
         """Read one board of an account."""
         if self.single_use:
-            return await account.port.board(board_id, wanted=wanted)
-        return await self._boards.load(_Key(account.connection.id, board_id), wanted)
+            return await account.port.board(board_id, projection=projection)
+        return await self._boards.load(_Key(account.connection.id, board_id), projection)
 
     async def task_item(
         self, account: TaskAccount, item_id: str, visibility: ItemVisibility
@@ -59,7 +59,7 @@ class TaskLoaders:
         if self.single_use:
             return await account.port.item(item_id, visibility=visibility)
         key = _Key(account.connection.id, item_id, visibility.hidden, visibility.boards)
-        return await self._task_items.load(key, frozenset(visibility.wanted))
+        return await self._task_items.load(key, frozenset(visibility.projection))
 
     async def task_target(self, account: TaskAccount, item_id: str) -> TaskTarget:
         """Locate one item of an account, without columns."""
@@ -71,7 +71,7 @@ class TaskLoaders:
     def _boards(self) -> ObjectLoader[_Key, TaskBoard]:
         return ObjectLoader(
             self._by_account(
-                lambda port, ids, visible: port.boards_by_id(ids, wanted=visible.wanted)
+                lambda port, ids, visible: port.boards_by_id(ids, projection=visible.projection)
             )
         )
 
@@ -89,12 +89,14 @@ class TaskLoaders:
         """Read the objects of each account together, all accounts at the same time."""
 
         async def read_group(
-            group: _Key, keys: Sequence[_Key], wanted: Wanted
+            group: _Key, keys: Sequence[_Key], projection: Projection
         ) -> dict[_Key, Loaded | ProviderFailure]:
             account = self._accounts.account(group.connection)
             if account is None:
                 return dict.fromkeys(keys, Missing())
-            visible = ItemVisibility(wanted=wanted, hidden=group.hidden, boards=group.boards)
+            visible = ItemVisibility(
+                projection=projection, hidden=group.hidden, boards=group.boards
+            )
             try:
                 objects = await read(account.port, [key.name for key in keys], visible)
             except ProviderFailure as failure:
@@ -102,13 +104,13 @@ class TaskLoaders:
             return {key: objects[key.name] for key in keys}
 
         async def read_many(
-            keys: Sequence[_Key], wanted: Wanted
+            keys: Sequence[_Key], projection: Projection
         ) -> Mapping[_Key, Loaded | ProviderFailure]:
             groups: dict[_Key, list[_Key]] = {}
             for key in keys:
                 groups.setdefault(key._replace(name=""), []).append(key)
             results = await asyncio.gather(
-                *(read_group(group, members, wanted) for group, members in groups.items())
+                *(read_group(group, members, projection) for group, members in groups.items())
             )
             return {key: result for objects in results for key, result in objects.items()}
 

@@ -40,7 +40,7 @@ def searches(context: Context) -> list[Search]:
 
 
 async def add(
-    matches: Matches, wanted: Collection[Search], name: str
+    matches: Matches, searches: Collection[Search], name: str
 ) -> tuple[list[ConnectionWarning], bool]:
     """
     Search each source in one call, and add its people.
@@ -49,11 +49,11 @@ async def add(
         The sources that failed, and whether all others were read to their ends.
     """
     pages = await fanout.gather_results(
-        [search.port.search(search.source, name) for search in wanted],
+        [search.port.search(search.source, name) for search in searches],
         fanout.CONNECTION_TIMEOUT_SECONDS,
     )
     failed, is_complete = [], True
-    for search, page in zip(wanted, pages, strict=True):
+    for search, page in zip(searches, pages, strict=True):
         if isinstance(page, ProviderFailure):
             failed.append(ConnectionWarning(search.info, page, search.source))
             continue

@@ -55,7 +55,7 @@ async def people(
     is_complete, number = True, len(searches)
     if fields:
         query = MailQuery(text=words, text_fields=fields, text_beyond=False, limit=50)
-        results = await context.mail.first_pages(query, wanted=fields)
+        results = await context.mail.first_pages(query, projection=fields)
         pages = [
             (account, page) for account, page in results if not isinstance(page, ProviderFailure)
         ]

@@ -195,7 +195,7 @@ async def _board(account: TaskAccount, board_id: str) -> TaskBoard:
     """Read the board of a new item; a missing board gets the refusal of a hidden one."""
     try:
         return await routing.translate_failures(
-            account.port.board(board_id, wanted=_BOARD), what="board"
+            account.port.board(board_id, projection=_BOARD), what="board"
         )
     except NotFound as missing:
         raise routing.outside(account) from missing
@@ -216,7 +216,7 @@ async def _item(info: Info, account: TaskAccount, item_id: str) -> TaskItem | No
     """Read the written item as a query would show it; None if that fails or is not allowed."""
     context = info.context
     visibility = read_arguments.visibility(info, routing.boards(context, account))
-    if not visibility.wanted or not context.caller.allows(TaskOp.VIEW_ITEMS):
+    if not visibility.projection or not context.caller.allows(TaskOp.VIEW_ITEMS):
         return None
     try:
         return await account.port.item(item_id, visibility=visibility)

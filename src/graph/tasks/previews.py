@@ -79,8 +79,8 @@ async def _values(info: Info, account: TaskAccount, item_id: str) -> Mapping[str
     """Return the texts of an item by column, as `taskItem` shows them; empty when it may not."""
     context = info.context
     visibility = read_arguments.visibility(info, routing.boards(context, account))
-    visibility = replace(visibility, wanted=_VALUES - visibility.hidden)
-    if not visibility.wanted or not context.caller.allows(TaskOp.VIEW_ITEMS):
+    visibility = replace(visibility, projection=_VALUES - visibility.hidden)
+    if not visibility.projection or not context.caller.allows(TaskOp.VIEW_ITEMS):
         return {}
     reading = account.port.item(item_id, visibility=visibility)
     item = await routing.translate_failures(reading, what="item")

@@ -8,7 +8,7 @@ import strawberry
 
 from graph import page_tokens
 from graph.context import Context, Info
-from graph.execution.requested_fields import wanted
+from graph.execution.requested_fields import projection
 from graph.masking.guards import guarded
 from graph.tasks import read_arguments, routing, types
 from graph.warnings import warnings
@@ -84,7 +84,8 @@ async def task_boards(  # noqa: PLR0913 - the documented parameters, name by nam
     )
     after = page_tokens.unseal(context, "taskBoards", filters, page_token, TaskPosition)
     page = await routing.translate_failures(
-        account.port.boards(query, after=after, wanted=wanted(info.raw, "TaskBoard")), what=None
+        account.port.boards(query, after=after, projection=projection(info.raw, "TaskBoard")),
+        what=None,
     )
     return types.TaskBoardPage(
         provider=account.connection.provider,
@@ -107,7 +108,7 @@ async def task_board(
     account = routing.choose_account(code, context)
     routing.require_board(context, account, board_id)
     board = await routing.translate_failures(
-        context.loaders.board(account, board_id, wanted(info.raw, "TaskBoard")), what="board"
+        context.loaders.board(account, board_id, projection(info.raw, "TaskBoard")), what="board"
     )
     return types.TaskBoardAnswer(
         provider=account.connection.provider,

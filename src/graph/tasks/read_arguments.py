@@ -5,7 +5,7 @@ from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 
 from graph.context import Info
-from graph.execution.requested_fields import wanted
+from graph.execution.requested_fields import projection
 from policy.refusals import Detail, InvalidInput
 from policy.vocabulary import Code, TaskField, TaskOp
 from providers.ports.tasks import ItemVisibility
@@ -54,8 +54,8 @@ def check_id(value: str, name: str) -> None:
 def visibility(info: Info, boards: AbstractSet[str] | None) -> ItemVisibility:
     """Return the selected and visible part of items; *boards* None means all boards."""
     caller = info.context.caller
-    seen = wanted(info.raw, "TaskItem")
+    seen = projection(info.raw, "TaskItem")
     if not caller.allows(TaskOp.VIEW_COMMENTS):
         seen -= {"comments"}
     hidden = frozenset(name for word, name in _ATTRIBUTES.items() if caller.hides(word))
-    return ItemVisibility(wanted=seen, hidden=hidden, boards=boards)
+    return ItemVisibility(projection=seen, hidden=hidden, boards=boards)

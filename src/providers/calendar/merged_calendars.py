@@ -82,13 +82,13 @@ class MergedCalendars(MergedEvents):
             calendars=tuple(source.named for source in sources), warnings=tuple(warnings)
         )
 
-    async def events(self, query: EventQuery, *, wanted: AbstractSet[str]) -> EventPage:
+    async def events(self, query: EventQuery, *, projection: AbstractSet[str]) -> EventPage:
         """
         List the events of all calendars that match a query.
 
         Args:
             query: Which events, in which order.
-            wanted: Attributes of `Event`; the times are always set.
+            projection: Attributes of `Event`; the times are always set.
 
         Raises:
             NoSuchCalendar: The requested calendar does not exist for the caller.
@@ -101,12 +101,12 @@ class MergedCalendars(MergedEvents):
         sources, warnings = await self._catalogue.find(
             only=only, allowed=query.allowed, recent=only is None
         )
-        results = await self._listed_events(sources, query, wanted)
+        results = await self._listed_events(sources, query, projection)
         if only is None and any(isinstance(result, Missing) for result in results):
             known = [source.key for source in sources]
             sources, warnings = await self._catalogue.find(allowed=query.allowed)
             if [source.key for source in sources] != known:
-                results = await self._listed_events(sources, query, wanted)
+                results = await self._listed_events(sources, query, projection)
         lists, failed = _split_results(sources, results, warnings, named=only is not None)
         failed += _doubts((source, listed.every_doubt) for source, listed in lists)
         exact = not failed and all(listed.exact for _, listed in lists)
@@ -158,10 +158,10 @@ class MergedCalendars(MergedEvents):
         )
 
     async def _listed_events(
-        self, sources: Sequence[CalendarSource], query: EventQuery, wanted: AbstractSet[str]
+        self, sources: Sequence[CalendarSource], query: EventQuery, projection: AbstractSet[str]
     ) -> list[EventList | ProviderFailure]:
         """Read the events of calendars: the first pages of an account together, then the rest."""
-        reader = _EventReader(query, wanted, self._timeout_seconds)
+        reader = _EventReader(query, projection, self._timeout_seconds)
         accounts: dict[int, list[CalendarSource]] = {}
         for source in sources:
             accounts.setdefault(source.key.connection, []).append(source)
@@ -203,11 +203,13 @@ class MergedCalendars(MergedEvents):
 class _EventReader:
     """Reads the events of a query from the calendars of an account."""
 
-    def __init__(self, query: EventQuery, wanted: AbstractSet[str], timeout_seconds: float) -> None:
+    def __init__(
+        self, query: EventQuery, projection: AbstractSet[str], timeout_seconds: float
+    ) -> None:
         self._selection = EventSelection(
             span=widened(query.span),
             include_cancelled=query.include_cancelled,
-            wanted=frozenset(wanted | event_matching.needed_attributes(query)),
+            projection=frozenset(projection | event_matching.needed_attributes(query)),
             reading=event_reading.reading_for(query),
         )
         self._timeout_seconds = timeout_seconds

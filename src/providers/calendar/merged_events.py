@@ -74,7 +74,7 @@ class MergedEvents:
         self._timeout_seconds = timeout_seconds
 
     async def event(
-        self, event_id: str, *, allowed: AbstractSet[int] | None, wanted: AbstractSet[str]
+        self, event_id: str, *, allowed: AbstractSet[int] | None, projection: AbstractSet[str]
     ) -> Event:
         """
         Read one event by its public id; its times are always set.
@@ -84,7 +84,7 @@ class MergedEvents:
             EventNotVisible: Its calendar does not exist for the caller; a `Missing` too.
         """
         key, port = await self._locate(event_id, allowed)
-        read = port.event(key.calendar_key.calendar, key.event, wanted=wanted)
+        read = port.event(key.calendar_key.calendar, key.event, projection=projection)
         event = await fanout.with_timeout(read, self._timeout_seconds)
         return structs.replace(event, id=event_id, calendar_id=key.calendar_id)
 
@@ -93,7 +93,7 @@ class MergedEvents:
         event_ids: Sequence[str],
         *,
         allowed: AbstractSet[int] | None,
-        wanted: AbstractSet[str],
+        projection: AbstractSet[str],
     ) -> Mapping[str, Event | ProviderFailure]:
         """Read events, those of an account together; per id the event, or what `event` raises."""
         located = await fanout.gather_results([self._locate(name, allowed) for name in event_ids])
@@ -104,18 +104,18 @@ class MergedEvents:
                 accounts.setdefault(key.calendar_key.connection, {})[event_id] = key
         read: dict[str, Event] = {}
         for events in await asyncio.gather(
-            *(self._read_account(name, keys, wanted) for name, keys in accounts.items())
+            *(self._read_account(name, keys, projection) for name, keys in accounts.items())
         ):
             read |= events
         # What a batch does not tell is read alone, and tells why.
         unread = [event_id for event_id in event_ids if event_id not in read]
         alone = await fanout.gather_results(
-            [self.event(event_id, allowed=allowed, wanted=wanted) for event_id in unread]
+            [self.event(event_id, allowed=allowed, projection=projection) for event_id in unread]
         )
         return {**read, **dict(zip(unread, alone, strict=True))}
 
     async def _read_account(
-        self, connection: int, keys: Mapping[str, EventKey], wanted: AbstractSet[str]
+        self, connection: int, keys: Mapping[str, EventKey], projection: AbstractSet[str]
     ) -> Mapping[str, Event]:
         """Read events of one account in batches; those that could not be read are left out."""
         port = self._catalogue.port(connection)
@@ -125,7 +125,7 @@ class MergedEvents:
             event_id: EventName(key.calendar_key.calendar, key.event)
             for event_id, key in keys.items()
         }
-        reading = port.events_by_id(list(names.values()), wanted=wanted)
+        reading = port.events_by_id(list(names.values()), projection=projection)
         try:
             events = await fanout.with_timeout(reading, self._timeout_seconds)
         except ProviderFailure:
@@ -151,7 +151,7 @@ class MergedEvents:
         return key, port
 
     async def instances(
-        self, event: Event, query: EventQuery, *, wanted: AbstractSet[str]
+        self, event: Event, query: EventQuery, *, projection: AbstractSet[str]
     ) -> EventPage:
         """
         List the other instances of the series of an event.
@@ -159,7 +159,7 @@ class MergedEvents:
         Args:
             event: As `event` returns it, with its series.
             query: The range, order and part of the matches; it has no filters.
-            wanted: As `events`.
+            projection: As `events`.
 
         Raises:
             Missing: Upstream no longer has the series.
@@ -170,7 +170,7 @@ class MergedEvents:
             return EventPage(events=(), total=0, total_exact=True, warnings=())
         listed = await fanout.with_timeout(
             port.instances(
-                key.calendar_key.calendar, event.series, widened(query.span), wanted=wanted
+                key.calendar_key.calendar, event.series, widened(query.span), projection=projection
             ),
             self._timeout_seconds,
         )

@@ -82,7 +82,7 @@ class FileLister:
         query: FileQuery,
         *,
         cursor: str | None,
-        wanted: AbstractSet[str],
+        projection: AbstractSet[str],
         reuse_listing: bool = False,
     ) -> Page[records.File]:
         """
@@ -92,7 +92,7 @@ class FileLister:
             InvalidCursor: *cursor* is not of this listing.
             ProviderFailure: No folder could be read.
         """
-        needed = frozenset(wanted) | needed_attributes(query)
+        needed = frozenset(projection) | needed_attributes(query)
         if cursor is not None and cursor[:1] != "g":
             raise InvalidCursor
         listing = (tuple(folders), query, needed)
@@ -101,10 +101,10 @@ class FileLister:
         return self._listings[listing].page(query, None if cursor is None else cursor[1:])
 
     async def _read_all(
-        self, folders: Sequence[ItemKey], query: FileQuery, wanted: AbstractSet[str]
+        self, folders: Sequence[ItemKey], query: FileQuery, projection: AbstractSet[str]
     ) -> _SortedListing:
         answers = await gather_results(
-            [self._read_folder(folder, query, wanted) for folder in folders]
+            [self._read_folder(folder, query, projection) for folder in folders]
         )
         failures = [answer for answer in answers if isinstance(answer, ProviderFailure)]
         if failures and len(failures) == len(folders):
@@ -125,7 +125,7 @@ class FileLister:
         return _SortedListing(ranked, tuple(dict.fromkeys(warnings)))
 
     async def _read_folder(
-        self, folder: ItemKey, query: FileQuery, wanted: AbstractSet[str]
+        self, folder: ItemKey, query: FileQuery, projection: AbstractSet[str]
     ) -> tuple[list[records.File], bool]:
         """Read the files of a folder up to the bound; the second value tells whether all fit."""
         limit = MAX_CHILDREN if query.text is None else MAX_HITS
@@ -133,9 +133,9 @@ class FileLister:
         cursor: str | None = None
         while True:
             if query.text is None:
-                page = await self.children(folder, cursor, _CHILDREN_PER_PAGE, wanted)
+                page = await self.children(folder, cursor, _CHILDREN_PER_PAGE, projection)
             else:
-                page = await self.search(folder, query.text, cursor, _HITS_PER_PAGE, wanted)
+                page = await self.search(folder, query.text, cursor, _HITS_PER_PAGE, projection)
             files += page.items
             cursor = page.next
             if cursor is None:

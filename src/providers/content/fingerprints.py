@@ -138,7 +138,7 @@ async def find_file(
         ProviderFailure: It cannot be read.
     """
     folder = ItemKey(fingerprint.drive, fingerprint.folder)
-    file = await content.item_by_name(folder, fingerprint.name, wanted=_FILE_ATTRIBUTES)
+    file = await content.item_by_name(folder, fingerprint.name, projection=_FILE_ATTRIBUTES)
     if fingerprint.renames:
         matching = await find_created(content, fingerprint, window)
         return matching[0] if len(matching) == 1 else None  # type: ignore[return-value]
@@ -152,7 +152,7 @@ async def _files(content: MergedContent, fingerprint: FileFingerprint) -> AsyncI
     folder = ItemKey(fingerprint.drive, fingerprint.folder)
     for name in _names(fingerprint):
         try:
-            yield await content.item_by_name(folder, name, wanted=_FILE_ATTRIBUTES)
+            yield await content.item_by_name(folder, name, projection=_FILE_ATTRIBUTES)
         except Missing:
             continue
 
@@ -190,7 +190,7 @@ async def _rows(
     key, cursor = ListKey(fingerprint.site, fingerprint.list), None
     for _ in range(MAX_PAGES):
         try:
-            page = await content.rows(key, query, cursor=cursor, wanted=_ROW_ATTRIBUTES)
+            page = await content.rows(key, query, cursor=cursor, projection=_ROW_ATTRIBUTES)
         except (Missing, InvalidFilter):
             return
         for row in page.items:

@@ -48,7 +48,7 @@ class MergedFiles(MergedSites):
         query: FileQuery,
         *,
         cursor: str | None,
-        wanted: AbstractSet[str],
+        projection: AbstractSet[str],
         reuse_listing: bool = False,
     ) -> Page[records.File]:
         """
@@ -58,7 +58,7 @@ class MergedFiles(MergedSites):
             folders: Where to look; ``root`` stands for a library's root folder.
             query: What to look for.
             cursor: Where to continue: one of a page's *cursors*, or its *next*.
-            wanted: Attributes of `records.File`.
+            projection: Attributes of `records.File`.
             reuse_listing: Whether a listing that was read whole for the page before may be reused.
 
         Raises:
@@ -68,14 +68,14 @@ class MergedFiles(MergedSites):
         if not folders:
             return Page(items=(), cursors=(), next=None, upstream_pages=0)
         page = await self._lister.page(
-            folders, query, cursor=cursor, wanted=wanted, reuse_listing=reuse_listing
+            folders, query, cursor=cursor, projection=projection, reuse_listing=reuse_listing
         )
-        if query.text is not None and _NOT_IN_SEARCH & wanted:
-            page = await self._reread(page, wanted)
+        if query.text is not None and _NOT_IN_SEARCH & projection:
+            page = await self._reread(page, projection)
         return page
 
     async def indexed_files(
-        self, query: FileQuery, *, cursor: str | None, wanted: AbstractSet[str]
+        self, query: FileQuery, *, cursor: str | None, projection: AbstractSet[str]
     ) -> Page[records.File]:
         """
         List or search the files of all libraries by upstream's search index, ordered by a time.
@@ -83,14 +83,14 @@ class MergedFiles(MergedSites):
         Args:
             query: What to look for.
             cursor: Where to continue; files that change between two pages move.
-            wanted: Attributes of `records.File`.
+            projection: Attributes of `records.File`.
 
         Raises:
             InvalidCursor: *cursor* is not of this listing.
         """
         start = _decode_start(cursor)
         hits = await self._router.first(lambda port: port.indexed_files(query, start=start))
-        page = await self._reread(hits, frozenset(wanted) | needed_attributes(query))
+        page = await self._reread(hits, frozenset(projection) | needed_attributes(query))
         passes = FileFilter(query)
         passing = [
             (file, end) for file, end in zip(page.items, page.cursors, strict=True) if passes(file)
@@ -102,24 +102,24 @@ class MergedFiles(MergedSites):
             next=None if page.next is None else f"{_INDEX}{page.next}",
         )
 
-    async def item(self, key: ItemKey, *, wanted: AbstractSet[str]) -> records.File:
+    async def item(self, key: ItemKey, *, projection: AbstractSet[str]) -> records.File:
         """Read a file or folder, uncached; Missing when no connection sees it."""
         return self._remember_file(
-            await self._router.first(lambda port: port.files.get(key, wanted=wanted))
+            await self._router.first(lambda port: port.files.get(key, projection=projection))
         )
 
     async def item_by_name(
-        self, folder: ItemKey, name: str, *, wanted: AbstractSet[str]
+        self, folder: ItemKey, name: str, *, projection: AbstractSet[str]
     ) -> records.File:
         """Read the child of a folder with this name; Missing when no connection sees it."""
         return self._remember_file(
             await self._router.first(
-                lambda port: port.files.get_by_name(folder, name, wanted=wanted)
+                lambda port: port.files.get_by_name(folder, name, projection=projection)
             )
         )
 
     async def items(
-        self, keys: Collection[ItemKey], *, wanted: AbstractSet[str]
+        self, keys: Collection[ItemKey], *, projection: AbstractSet[str]
     ) -> Mapping[ItemKey, records.File | Unknown | None]:
         """
         Read files by their ids, in batches.
@@ -131,7 +131,7 @@ class MergedFiles(MergedSites):
             ProviderFailure: No connection answered.
         """
         files = await self._router.merge(
-            keys, lambda port, some: port.files.get_many(some, wanted=wanted)
+            keys, lambda port, some: port.files.get_many(some, projection=projection)
         )
         for file in files.values():
             if isinstance(file, records.File):
@@ -151,27 +151,27 @@ class MergedFiles(MergedSites):
             fresh: Whether to ignore what this request has read before.
         """
         cache = AncestorCache() if fresh else self._ancestors
-        read = partial(self.items, wanted=_NOTHING)
+        read = partial(self.items, projection=_NOTHING)
         return await cache.ancestors(keys, read, read_by_path=self._folders)
 
-    async def link(self, key: ItemKey, *, wanted: AbstractSet[str]) -> records.FileLink:
+    async def link(self, key: ItemKey, *, projection: AbstractSet[str]) -> records.FileLink:
         """
         Return an address of a file's bytes that needs no credentials.
 
         Args:
             key: A file.
-            wanted: Attributes of `records.File` beyond those of the answer; without
+            projection: Attributes of `records.File` beyond those of the answer; without
                 `download_link` no address is requested.
 
         Raises:
             NotDownloadable: It is a folder.
         """
-        link = await self._router.first(lambda port: port.files.link(key, wanted=wanted))
+        link = await self._router.first(lambda port: port.files.link(key, projection=projection))
         self._remember_file(link.file)
         return link
 
     async def content(
-        self, key: ItemKey, *, wanted: AbstractSet[str]
+        self, key: ItemKey, *, projection: AbstractSet[str]
     ) -> tuple[records.FileLink, OpenContent]:
         """
         Return the link of a file as `link` does, and what requests its bytes.
@@ -181,7 +181,7 @@ class MergedFiles(MergedSites):
         """
 
         async def read(port: "CollabConnection") -> tuple[records.FileLink, OpenContent]:
-            link = await port.files.link(key, wanted=wanted)
+            link = await port.files.link(key, projection=projection)
             return link, partial(port.files.open, link.download_url or "")
 
         return await self._router.first(read)
@@ -201,8 +201,8 @@ class MergedFiles(MergedSites):
     async def parent_name(self, file: records.File) -> str | None:
         """Return the name of the folder above a file; at the top, of the library."""
         if file.is_root or file.ancestor_names is None:
-            wanted = frozenset({"parent_folder_name"})
-            return (await self.item(file.key, wanted=wanted)).parent_folder_name
+            projection = frozenset({"parent_folder_name"})
+            return (await self.item(file.key, projection=projection)).parent_folder_name
         if file.ancestor_names:
             return file.ancestor_names[-1]
         return await self._router.first(lambda port: port.sites.drive_name(file.drive))
@@ -246,7 +246,7 @@ class MergedFiles(MergedSites):
         Raises:
             ReadOnlyContent: No connection that sees *parent* may write; *upload* was not read.
         """
-        port = await self._router.writer(lambda port: port.files.get(parent, wanted=_NOTHING))
+        port = await self._router.writer(lambda port: port.files.get(parent, projection=_NOTHING))
         return self._remember_file(await port.uploads.upload(parent, upload))
 
     async def create_folder(
@@ -295,20 +295,24 @@ class MergedFiles(MergedSites):
     # -- calls of the lister
 
     async def _children(
-        self, folder: ItemKey, cursor: str | None, top: int, wanted: AbstractSet[str]
+        self, folder: ItemKey, cursor: str | None, top: int, projection: AbstractSet[str]
     ) -> Page[records.File]:
         return self._remember_page(
             await self._router.first(
-                lambda port: port.files.children(folder, cursor=cursor, top=top, wanted=wanted)
+                lambda port: port.files.children(
+                    folder, cursor=cursor, top=top, projection=projection
+                )
             )
         )
 
     async def _search_files(
-        self, folder: ItemKey, text: str, cursor: str | None, top: int, wanted: AbstractSet[str]
+        self, folder: ItemKey, text: str, cursor: str | None, top: int, projection: AbstractSet[str]
     ) -> Page[records.File]:
         return self._remember_page(
             await self._router.first(
-                lambda port: port.files.search(folder, text, cursor=cursor, top=top, wanted=wanted)
+                lambda port: port.files.search(
+                    folder, text, cursor=cursor, top=top, projection=projection
+                )
             )
         )
 
@@ -318,10 +322,10 @@ class MergedFiles(MergedSites):
         return await self._router.merge(paths, lambda port, some: port.files.get_folders(some))
 
     async def _reread(
-        self, page: Page[records.File], wanted: AbstractSet[str]
+        self, page: Page[records.File], projection: AbstractSet[str]
     ) -> Page[records.File]:
         """Read the files of a search again, whole; files that are gone meanwhile are left out."""
-        files = await self.items([file.key for file in page.items], wanted=wanted)
+        files = await self.items([file.key for file in page.items], projection=projection)
         read = []
         for hit, cursor in zip(page.items, page.cursors, strict=True):
             file = files[hit.key]

@@ -48,21 +48,21 @@ class MergedLists(MergedSites):
         return await self._router.first(lambda port: port.lists.columns(key))
 
     async def rows(
-        self, key: ListKey, query: RowQuery, *, cursor: str | None, wanted: AbstractSet[str]
+        self, key: ListKey, query: RowQuery, *, cursor: str | None, projection: AbstractSet[str]
     ) -> Page[records.Row]:
         """List the items of a list; see `RowReader.page`."""
         page = await self._router.first(
-            lambda port: port.rows.page(key, query, cursor=cursor, wanted=wanted)
+            lambda port: port.rows.page(key, query, cursor=cursor, projection=projection)
         )
         self._remember_row_files(page.items)
         return page
 
     async def row(
-        self, key: RowKey, *, wanted: AbstractSet[str], hidden: AbstractSet[str] = _NOTHING
+        self, key: RowKey, *, projection: AbstractSet[str], hidden: AbstractSet[str] = _NOTHING
     ) -> records.Row:
         """Read one list item, uncached; *hidden* as in `RowQuery`."""
         row = await self._router.first(
-            lambda port: port.rows.get(key, wanted=wanted, hidden=hidden)
+            lambda port: port.rows.get(key, projection=projection, hidden=hidden)
         )
         self._remember_row_files((row,))
         return row
@@ -71,7 +71,7 @@ class MergedLists(MergedSites):
         self,
         keys: Collection[RowKey],
         *,
-        wanted: AbstractSet[str],
+        projection: AbstractSet[str],
         hidden: Mapping[ListKey, AbstractSet[str]] = _NOTHING_HIDDEN,
     ) -> Mapping[RowKey, records.Row | Unknown | None]:
         """
@@ -80,7 +80,7 @@ class MergedLists(MergedSites):
         *hidden* as in `RowQuery`, by list.
         """
         rows = await self._router.merge(
-            keys, lambda port, some: port.rows.get_many(some, wanted=wanted, hidden=hidden)
+            keys, lambda port, some: port.rows.get_many(some, projection=projection, hidden=hidden)
         )
         self._remember_row_files(rows.values())
         return rows
@@ -90,12 +90,12 @@ class MergedLists(MergedSites):
         key: ListKey,
         fields: Mapping[str, Any],
         *,
-        wanted: AbstractSet[str],
+        projection: AbstractSet[str],
         hidden: AbstractSet[str] = _NOTHING,
     ) -> records.Row:
         """Add a list item; InvalidFields when its values do not fit."""
         port = await self._router.writer(lambda port: port.lists.get(key))
-        return await port.row_writes.create(key, fields, wanted=wanted, hidden=hidden)
+        return await port.row_writes.create(key, fields, projection=projection, hidden=hidden)
 
     async def update_row(
         self,
@@ -103,16 +103,18 @@ class MergedLists(MergedSites):
         fields: Mapping[str, Any],
         *,
         etag: str | None,
-        wanted: AbstractSet[str],
+        projection: AbstractSet[str],
         hidden: AbstractSet[str] = _NOTHING,
     ) -> records.Row:
         """Change some columns of a list item; InvalidFields, or Stale."""
-        port = await self._router.writer(lambda port: port.rows.get(key, wanted=_NOTHING))
-        return await port.row_writes.update(key, fields, etag=etag, wanted=wanted, hidden=hidden)
+        port = await self._router.writer(lambda port: port.rows.get(key, projection=_NOTHING))
+        return await port.row_writes.update(
+            key, fields, etag=etag, projection=projection, hidden=hidden
+        )
 
     async def delete_row(self, key: RowKey, *, etag: str | None) -> None:
         """Delete a list item; Stale when it is no longer at *etag*."""
-        port = await self._router.writer(lambda port: port.rows.get(key, wanted=_NOTHING))
+        port = await self._router.writer(lambda port: port.rows.get(key, projection=_NOTHING))
         await port.row_writes.delete(key, etag=etag)
 
     def _remember_row_files(self, rows: Iterable[records.Row | Unknown | None]) -> None:

@@ -135,11 +135,13 @@ class ConnectionRouter:
             ReadOnlyContent: Only connections that may not write see it.
         """
         if current_preview() is not None:  # it names the connection before it writes
-            return await write(await self.writer(lambda port: port.files.get(key, wanted=_NOTHING)))
+            return await write(
+                await self.writer(lambda port: port.files.get(key, projection=_NOTHING))
+            )
         try:
             return await write_to_first_holder(self.connections, write, harmless=_changed_nothing)
         except Missing:
-            await self._refuse_read_only(lambda port: port.files.get(key, wanted=_NOTHING))
+            await self._refuse_read_only(lambda port: port.files.get(key, projection=_NOTHING))
             raise
 
     async def writer(

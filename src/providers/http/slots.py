@@ -64,9 +64,9 @@ class Slots:
     def _release(self, weight: int) -> None:
         self._free += weight
         while self._waiters and self._waiters[0][0] <= self._free:
-            wanted, waiter = self._waiters[0]
+            projection, waiter = self._waiters[0]
             if waiter.cancelled():  # it removes itself
                 return
             self._waiters.popleft()
-            self._free -= wanted
+            self._free -= projection
             waiter.set_result(None)

@@ -35,7 +35,7 @@ _BEGINNING = merging.ConnectionPosition()
 
 
 async def _find(port: mail.MailPort, native: str) -> object:
-    return await port.get(native, wanted=frozenset({"id"}))
+    return await port.get(native, projection=frozenset({"id"}))
 
 
 class MergedMailbox:
@@ -61,7 +61,7 @@ class MergedMailbox:
         query: mail.MailQuery,
         *,
         positions: Mapping[int, merging.ConnectionPosition],
-        wanted: AbstractSet[str],
+        projection: AbstractSet[str],
     ) -> merging.MailPage:
         """
         Search every mailbox from its position on, and merge the results.
@@ -69,7 +69,7 @@ class MergedMailbox:
         Args:
             query: Its limit is that of the page.
             positions: Connection id -> position after the page before; empty for the first page.
-            wanted: Attributes of `Email`.
+            projection: Attributes of `Email`.
 
         Raises:
             Throttled, TimedOut, AllFailed: Every mailbox failed; see `combined_failure`.
@@ -84,7 +84,7 @@ class MergedMailbox:
             asked = msgspec.structs.replace(query, may_be_short=len(unread) > 1)
         results = await fanout.gather_results(
             [
-                port.search(asked, after=before[info.id].after, wanted=wanted)
+                port.search(asked, after=before[info.id].after, projection=projection)
                 for info, port in unread
             ],
             self._timeout_seconds,
@@ -101,19 +101,19 @@ class MergedMailbox:
         if unread and not slices:
             raise fanout.combined_failure(warnings)
         chosen = merging.merge_slices(slices, query.limit)
-        return merging.build_page(chosen, slices, before, warnings=warnings, wanted=wanted)
+        return merging.build_page(chosen, slices, before, warnings=warnings, projection=projection)
 
     async def first_pages(
-        self, query: mail.MailQuery, *, wanted: AbstractSet[str]
+        self, query: mail.MailQuery, *, projection: AbstractSet[str]
     ) -> list[tuple[ConnectionInfo, mail.MailSlice | ProviderFailure]]:
         """Search each account once; one entry per account, by connection id, with native ids."""
         results = await fanout.gather_results(
-            [port.first_page(query, wanted=wanted) for _, port in self._searched],
+            [port.first_page(query, projection=projection) for _, port in self._searched],
             self._timeout_seconds,
         )
         return [(pair[0], result) for pair, result in zip(self._searched, results, strict=True)]
 
-    async def get(self, email_id: str, *, wanted: AbstractSet[str]) -> mail_records.Email:
+    async def get(self, email_id: str, *, projection: AbstractSet[str]) -> mail_records.Email:
         """
         Read one message by its prefixed id.
 
@@ -122,24 +122,24 @@ class MergedMailbox:
         """
         provider, native, candidates = self._candidates(email_id)
         if len(candidates) == 1:
-            email = await candidates[0][1].get(native, wanted=wanted)
+            email = await candidates[0][1].get(native, projection=projection)
         else:
             email = await read_from_first_holder(
-                candidates, lambda port: port.get(native, wanted=wanted)
+                candidates, lambda port: port.get(native, projection=projection)
             )
-        return merging.with_prefixed_ids((email,), provider, wanted)[0]
+        return merging.with_prefixed_ids((email,), provider, projection)[0]
 
     async def get_many(
-        self, email_ids: Sequence[str], *, wanted: AbstractSet[str]
+        self, email_ids: Sequence[str], *, projection: AbstractSet[str]
     ) -> dict[str, mail_records.Email | ProviderFailure]:
         """Read messages by their prefixed ids; one entry per id, a failure as `get`'s."""
         return await self.first_holders(
             email_ids,
-            lambda port, natives: port.get_many(natives, wanted=wanted),
-            lambda provider, email: merging.with_prefixed_ids([email], provider, wanted)[0],
+            lambda port, natives: port.get_many(natives, projection=projection),
+            lambda provider, email: merging.with_prefixed_ids([email], provider, projection)[0],
         )
 
-    async def thread(self, thread_id: str, *, wanted: AbstractSet[str]) -> mail_records.Thread:
+    async def thread(self, thread_id: str, *, projection: AbstractSet[str]) -> mail_records.Thread:
         """
         Read a conversation by its prefixed id, oldest message first.
 
@@ -147,18 +147,18 @@ class MergedMailbox:
             Missing: As `get`; also when nothing but drafts and trash is left of it.
         """
         provider, thread = await self.first_holder(
-            thread_id, lambda port, native: port.thread(native, wanted=wanted)
+            thread_id, lambda port, native: port.thread(native, projection=projection)
         )
-        return _prefixed_thread(provider, thread, wanted)
+        return _prefixed_thread(provider, thread, projection)
 
     async def threads(
-        self, thread_ids: Sequence[str], *, wanted: AbstractSet[str]
+        self, thread_ids: Sequence[str], *, projection: AbstractSet[str]
     ) -> dict[str, mail_records.Thread | ProviderFailure]:
         """Read conversations by their prefixed ids; one entry per id, a failure as `thread`'s."""
         return await self.first_holders(
             thread_ids,
-            lambda port, natives: port.threads(natives, wanted=wanted),
-            lambda provider, thread: _prefixed_thread(provider, thread, wanted),
+            lambda port, natives: port.threads(natives, projection=projection),
+            lambda provider, thread: _prefixed_thread(provider, thread, projection),
         )
 
     async def attachment(self, email_id: str, attachment_id: str) -> mail.AttachmentFile:
@@ -323,12 +323,12 @@ class MergedMailbox:
 
 
 def _prefixed_thread(
-    provider: str, thread: mail_records.Thread, wanted: AbstractSet[str]
+    provider: str, thread: mail_records.Thread, projection: AbstractSet[str]
 ) -> mail_records.Thread:
     return mail_records.Thread(
         id=ids.join_mail_id(provider, thread.id),
         provider=provider,
-        messages=tuple(merging.with_prefixed_ids(thread.messages, provider, wanted)),
+        messages=tuple(merging.with_prefixed_ids(thread.messages, provider, projection)),
     )
 
 

@@ -115,10 +115,10 @@ class MailboxSlice(msgspec.Struct, frozen=True):
         for message in self.answer.emails:
             yield self._rank(position(message)), self.info.id, self
 
-    def emails(self, count: int, wanted: AbstractSet[str]) -> Sequence[mail_records.Email]:
+    def emails(self, count: int, projection: AbstractSet[str]) -> Sequence[mail_records.Email]:
         """Return the first *count* of its messages as `with_prefixed_ids` does."""
         emails, hidden = self.answer.emails[:count], self.answer.hidden
-        records = with_prefixed_ids(emails, self.info.provider, wanted)
+        records = with_prefixed_ids(emails, self.info.provider, projection)
         return [without(record, hidden) for record in records] if hidden else records
 
     def position_after(self, count: int, end: PageEnd | None) -> ConnectionPosition:
@@ -194,7 +194,7 @@ def build_page(
     before: Mapping[int, ConnectionPosition],
     *,
     warnings: Sequence[ConnectionWarning],
-    wanted: AbstractSet[str],
+    projection: AbstractSet[str],
 ) -> MailPage:
     """
     Build the page of the *chosen* messages and each connection's position after it.
@@ -204,7 +204,7 @@ def build_page(
         slices: Of the connections that answered.
         before: Connection id -> its position before.
         warnings: As `MailPage.warnings`.
-        wanted: Attributes of `records.Email`.
+        projection: Attributes of `records.Email`.
     """
     counts = _counts(chosen, slices)
     end = _end(chosen[-1], counts) if chosen else None
@@ -215,7 +215,7 @@ def build_page(
         count = counts[connection]
         positions[connection] = mailbox_slice.position_after(count, end)
         if count:
-            emails_by_connection[connection] = iter(mailbox_slice.emails(count, wanted))
+            emails_by_connection[connection] = iter(mailbox_slice.emails(count, projection))
     total, total_exact, has_more = 0, True, False
     for after in positions.values():
         total += max(after.total, after.returned)
@@ -260,10 +260,10 @@ def without(email: mail_records.Email, hidden: AbstractSet[str]) -> mail_records
 
 
 def with_prefixed_ids(
-    emails: Iterable[mail_records.Email], provider: str, wanted: AbstractSet[str]
+    emails: Iterable[mail_records.Email], provider: str, projection: AbstractSet[str]
 ) -> list[mail_records.Email]:
     """Prefix the ids of emails; drop the received time, which is always read, unless wanted."""
-    keep_received_at = "received_at" in wanted
+    keep_received_at = "received_at" in projection
     prefix = ids.join_mail_id(provider, "")
     return [
         replace(

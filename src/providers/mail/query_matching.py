@@ -195,10 +195,12 @@ def _recipients(
     return (*(email.to or ()), *((email.cc or ()) if query.recipient_in_cc else ()))
 
 
-def _has_terms(email: mail_records.Email, wanted: Sequence[str], fields: AbstractSet[str]) -> bool:
+def _has_terms(
+    email: mail_records.Email, projection: Sequence[str], fields: AbstractSet[str]
+) -> bool:
     texts = [fold(text) for text in _texts(email, fields)]
     words = list(map(_joined_words, texts))
-    return bool(wanted) and all(_has_term(term, texts, words) for term in wanted)
+    return bool(projection) and all(_has_term(term, texts, words) for term in projection)
 
 
 def _joined_words(text: str) -> str:

@@ -140,12 +140,12 @@ class EventSelection(msgspec.Struct, frozen=True, kw_only=True):
     The events to read of a calendar.
 
     Attributes:
-        wanted: Attributes of `Event`.
+        projection: Attributes of `Event`.
     """
 
     span: Span
     include_cancelled: bool
-    wanted: AbstractSet[str]
+    projection: AbstractSet[str]
     reading: EventReading = READ_ALL
 
 
@@ -184,7 +184,7 @@ class CalendarPort(Protocol):
         left out; so are all of them where upstream has no such call.
         """
 
-    async def event(self, calendar: str, event: str, *, wanted: AbstractSet[str]) -> Event:
+    async def event(self, calendar: str, event: str, *, projection: AbstractSet[str]) -> Event:
         """
         Read one event, also a cancelled one that upstream still has.
 
@@ -193,12 +193,12 @@ class CalendarPort(Protocol):
         """
 
     async def events_by_id(
-        self, names: Sequence[EventName], *, wanted: AbstractSet[str]
+        self, names: Sequence[EventName], *, projection: AbstractSet[str]
     ) -> Mapping[EventName, Event]:
         """Read events together; those that are gone are left out."""
 
     async def instances(
-        self, calendar: str, series: str, span: Span, *, wanted: AbstractSet[str]
+        self, calendar: str, series: str, span: Span, *, projection: AbstractSet[str]
     ) -> EventList:
         """
         List the instances of a series that may overlap *span*, in any order, not cancelled ones.

@@ -323,14 +323,14 @@ class MailPort(Protocol):
         """The drafts of the mailbox."""
 
     async def search(
-        self, query: MailQuery, *, after: MailPosition | None, wanted: AbstractSet[str]
+        self, query: MailQuery, *, after: MailPosition | None, projection: AbstractSet[str]
     ) -> MailSlice:
         """Return the matches of *query* after a position (None: from the newest)."""
 
-    async def first_page(self, query: MailQuery, *, wanted: AbstractSet[str]) -> MailSlice:
+    async def first_page(self, query: MailQuery, *, projection: AbstractSet[str]) -> MailSlice:
         """Return what upstream's first page holds of *query*; not every message must match it."""
 
-    async def get(self, message_id: str, *, wanted: AbstractSet[str]) -> mail_records.Email:
+    async def get(self, message_id: str, *, projection: AbstractSet[str]) -> mail_records.Email:
         """
         Read one message, also a trashed one.
 
@@ -339,11 +339,11 @@ class MailPort(Protocol):
         """
 
     async def get_many(
-        self, message_ids: Sequence[str], *, wanted: AbstractSet[str]
+        self, message_ids: Sequence[str], *, projection: AbstractSet[str]
     ) -> Mapping[str, mail_records.Email]:
         """Read messages as `get`, in few calls; those that upstream does not know are left out."""
 
-    async def thread(self, thread_id: str, *, wanted: AbstractSet[str]) -> mail_records.Thread:
+    async def thread(self, thread_id: str, *, projection: AbstractSet[str]) -> mail_records.Thread:
         """
         Read a conversation, oldest message first, without drafts and trashed messages.
 
@@ -352,7 +352,7 @@ class MailPort(Protocol):
         """
 
     async def threads(
-        self, thread_ids: Sequence[str], *, wanted: AbstractSet[str]
+        self, thread_ids: Sequence[str], *, projection: AbstractSet[str]
     ) -> Mapping[str, mail_records.Thread]:
         """Read conversations as `thread`, in few calls; those that are missing are left out."""
 

@@ -24,14 +24,14 @@ class ItemVisibility(msgspec.Struct, frozen=True, kw_only=True):
     The part of an item that a caller selected and may see: docs/spec/masks.md#task-columns.
 
     Attributes:
-        wanted: Attributes of `TaskItem`: selected and visible.
+        projection: Attributes of `TaskItem`: selected and visible.
         hidden: Attributes of `TaskItem` that the caller may not see; columns that reveal them are
             not read either.
         boards: The boards that the caller may see; None: all. Values that columns take from items
             on other boards are not read.
     """
 
-    wanted: AbstractSet[str]
+    projection: AbstractSet[str]
     hidden: AbstractSet[str] = frozenset()
     boards: AbstractSet[str] | None = None
 
@@ -164,11 +164,11 @@ class TaskPort(Protocol):
     max_item_name: int
 
     async def boards(
-        self, query: BoardQuery, *, after: TaskPosition | None, wanted: AbstractSet[str]
+        self, query: BoardQuery, *, after: TaskPosition | None, projection: AbstractSet[str]
     ) -> BoardSlice:
         """List boards after a position (None: from the start); *wanted* of `TaskBoard`."""
 
-    async def board(self, board_id: str, *, wanted: AbstractSet[str]) -> TaskBoard:
+    async def board(self, board_id: str, *, projection: AbstractSet[str]) -> TaskBoard:
         """
         Read one board, in any state but deleted.
 
@@ -177,7 +177,7 @@ class TaskPort(Protocol):
         """
 
     async def boards_by_id(
-        self, board_ids: Sequence[str], *, wanted: AbstractSet[str]
+        self, board_ids: Sequence[str], *, projection: AbstractSet[str]
     ) -> Mapping[str, TaskBoard | ProviderFailure]:
         """Read boards, together where upstream can; per id the board, or what `board` raises."""
 

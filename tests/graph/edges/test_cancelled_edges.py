@@ -28,7 +28,7 @@ def _nothing_left():
 async def test_no_task_is_left(ask, world, document, steps):
     never = asyncio.Event()
 
-    async def read_threads(_ids, *, wanted):
+    async def read_threads(_ids, *, projection):
         await never.wait()
 
     for mailbox in world.mailboxes.values():
@@ -48,9 +48,9 @@ async def test_no_task_is_left(ask, world, document, steps):
 
 
 def _waiting_for_people(search, never):
-    async def search_or_wait(query, *, after, wanted):
+    async def search_or_wait(query, *, after, projection):
         if query.participant or query.recipient:
             await never.wait()
-        return await search(query, after=after, wanted=wanted)
+        return await search(query, after=after, projection=projection)
 
     return search_or_wait

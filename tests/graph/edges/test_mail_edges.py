@@ -95,7 +95,7 @@ async def test_an_edge_to_nothing_is_refused_like_its_root_field(ask, world, ema
     assert edge_error["extensions"] == root_error["extensions"]
 
 
-async def _no_threads(_thread_ids, *, wanted):
+async def _no_threads(_thread_ids, *, projection):
     return {}
 
 
@@ -131,7 +131,7 @@ async def test_a_hidden_field_is_not_requested_through_an_edge(ask, world, word)
 
     attribute = {"from": "from_"}.get(word, word)
     requested = [call[2] for call in world.mailboxes[1].calls]
-    assert all(attribute not in wanted for wanted in requested)
+    assert all(attribute not in projection for projection in requested)
     messages = [
         message
         for email in body["data"]["emails"]["emails"]

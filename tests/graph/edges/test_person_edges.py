@@ -12,14 +12,14 @@ async def test_mail_from_or_to_a_person_is_one_search_of_each_mailbox(ask, world
 
     assert body["data"] == {"person": {"emails": {"totalCount": 3}}}
     for mailbox in world.mailboxes.values():
-        ((kind, query, wanted),) = mailbox.calls
+        ((kind, query, projection),) = mailbox.calls
         assert (kind, query.participant, query.sender, query.recipient) == (
             "search",
             ANN,
             None,
             None,
         )
-        assert wanted == set()
+        assert projection == set()
     assert world.costs == [{"email": 1}]
 
 

@@ -170,8 +170,8 @@ async def test_positions_of_a_hundred_mailboxes_fit_in_a_token(ask, world, inhab
 def scanning(mailbox, scanned_to):
     """A search that finds what is there, reads far beyond it, and promises ten million more."""
 
-    async def search(_query, *, after, wanted):
-        del wanted
+    async def search(_query, *, after, projection):
+        del projection
         return MailSlice(
             emails=tuple(mailbox.emails) if after is None else (),
             scanned_to=scanned_to,

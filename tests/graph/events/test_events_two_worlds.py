@@ -84,10 +84,10 @@ class Honest(Diary):
 
     async def events(self, calendar, selection, *, first=None):
         listed = await super().events(calendar, selection)
-        return EventList([pick(event, selection.wanted) for event in listed.events])
+        return EventList([pick(event, selection.projection) for event in listed.events])
 
-    async def event(self, calendar, event, *, wanted):
-        return pick(await super().event(calendar, event, wanted=wanted), wanted)
+    async def event(self, calendar, event, *, projection):
+        return pick(await super().event(calendar, event, projection=projection), projection)
 
     async def busy(self, calendar, span, *, own_responses):
         spans = [
@@ -98,8 +98,8 @@ class Honest(Diary):
         return BusyTimes(spans)
 
 
-def pick(event, wanted):
-    attributes = wanted | {"id", "start_utc", "end_utc"}
+def pick(event, projection):
+    attributes = projection | {"id", "start_utc", "end_utc"}
     values = msgspec.structs.asdict(event)
     return Event(**{name: value for name, value in values.items() if name in attributes})
 

@@ -157,7 +157,7 @@ async def test_the_plan_has_the_wanted_attributes(graph, world):
     context = world.context()
     await graph.prepare(LIST).run({}, context)
 
-    assert context.plan.wanted["result"]["Email"] == {"id", "subject", "body", "received_at"}
+    assert context.plan.projection["result"]["Email"] == {"id", "subject", "body", "received_at"}
 
 
 def test_the_example_of_the_guide_becomes_the_types_it_shows(graph):
@@ -179,7 +179,7 @@ def test_the_example_of_the_guide_becomes_the_types_it_shows(graph):
         ("null_2", "body"),
         ("received_at", "receivedAt"),
     ]
-    assert plan.wanted["result"]["Email"] == {"id", "from_", "received_at"}
+    assert plan.projection["result"]["Email"] == {"id", "from_", "received_at"}
 
 
 async def test_one_plan_serves_every_token_with_the_same_mask(graph, world):

@@ -24,9 +24,9 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize(("selection", "variables", "wanted"), ROWS)
+@pytest.mark.parametrize(("selection", "variables", "projection"), ROWS)
 async def test_selected_fields_of_an_email_are_requested(
-    graph, world, selection, variables, wanted
+    graph, world, selection, variables, projection
 ):
     head = "query ($x: Boolean = true) " if variables else ""
     first, _, fragments = selection.partition("} fragment")
@@ -37,11 +37,11 @@ async def test_selected_fields_of_an_email_are_requested(
     outcome = await graph.prepare(text).run(variables, world.context())
 
     assert outcome.errors == ()
-    assert world.mailboxes[1].calls == [("get", "a1", wanted)]
+    assert world.mailboxes[1].calls == [("get", "a1", projection)]
 
 
 @pytest.mark.parametrize(
-    ("selection", "wanted"),
+    ("selection", "projection"),
     [
         ("{ id messageCount provider }", set()),
         ("{ subject }", {"subject"}),
@@ -50,13 +50,13 @@ async def test_selected_fields_of_an_email_are_requested(
         ("{ messages { isRead } }", {"is_read"}),
     ],
 )
-async def test_sources_of_derived_thread_fields_are_requested(graph, world, selection, wanted):
+async def test_sources_of_derived_thread_fields_are_requested(graph, world, selection, projection):
     text = f'{{ emailThread(threadId: "providerA:talk-a1") {selection} }}'
 
     outcome = await graph.prepare(text).run({}, world.context())
 
     assert outcome.errors == ()
-    assert world.mailboxes[1].calls == [("thread", "talk-a1", wanted)]
+    assert world.mailboxes[1].calls == [("thread", "talk-a1", projection)]
 
 
 async def test_a_page_without_its_emails_requests_no_fields(graph, world):

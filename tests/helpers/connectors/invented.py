@@ -28,13 +28,13 @@ class InventedMailbox:
     def __init__(self, opening):
         assert opening.info.base_url == "https://mail.example.org"
 
-    async def search(self, _query, *, after, wanted):
-        assert (after, "subject" in wanted) == (None, True)
+    async def search(self, _query, *, after, projection):
+        assert (after, "subject" in projection) == (None, True)
         return MailSlice(
             emails=(MESSAGE,), scanned_to=None, exhausted=True, total=1, total_exact=True
         )
 
-    async def get(self, message_id, *, wanted):
+    async def get(self, message_id, *, projection):
         if message_id != MESSAGE.id:
             raise Missing
         return MESSAGE

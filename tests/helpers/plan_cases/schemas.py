@@ -14,7 +14,7 @@ from strawberry.schema.config import StrawberryConfig
 
 from graph import schema as real
 from graph.coordinates import field_at, is_asynchronous, strawberry_field
-from graph.execution.requested_fields import wanted
+from graph.execution.requested_fields import projection
 from graph.masking import masks
 from graph.scalars import JSON, SCALARS, Long
 
@@ -221,7 +221,7 @@ def _given(schema: GraphQLSchema, maskable: tuple[str, ...]) -> Subject:
 
 def _giving(*, asynchronous: bool) -> Callable:
     def give(source, info, **arguments):
-        attributes = wanted(info, get_named_type(info.return_type).name)
+        attributes = projection(info, get_named_type(info.return_type).name)
         call = (
             *(info.path.as_list(), sorted(attributes), repr(sorted(arguments.items()))),
             _told(info),

@@ -23,8 +23,8 @@ EVERYTHING = frozenset(Event.__struct_fields__)
 PREFER = 'IdType="ImmutableId", outlook.timezone="UTC", outlook.body-content-type="text"'
 
 
-def selected(wanted, *, include_cancelled=False):
-    return EventSelection(span=WEEK, include_cancelled=include_cancelled, wanted=wanted)
+def selected(projection, *, include_cancelled=False):
+    return EventSelection(span=WEEK, include_cancelled=include_cancelled, projection=projection)
 
 
 class Wire:
@@ -95,14 +95,14 @@ def b_event(**more):
     }
 
 
-async def listed_a(*items, wanted=EVERYTHING):
+async def listed_a(*items, projection=EVERYTHING):
     port, _ = open_a({"items": list(items)})
-    return (await port.events("c", selected(wanted, include_cancelled=True))).events
+    return (await port.events("c", selected(projection, include_cancelled=True))).events
 
 
-async def listed_b(*items, wanted=EVERYTHING):
+async def listed_b(*items, projection=EVERYTHING):
     port, _ = open_b({"value": list(items)})
-    return (await port.events("c", selected(wanted, include_cancelled=True))).events
+    return (await port.events("c", selected(projection, include_cancelled=True))).events
 
 
 # -- provider A
@@ -227,8 +227,8 @@ ROOMS = (
 async def test_provider_a_leaves_rooms_out_unless_they_are_wanted(organizer):
     native = a_event(organizer={"email": organizer}, attendees=[{"email": "a@x.example"}, *ROOMS])
 
-    (bare,) = await listed_a(native, wanted=frozenset({"attendees", "organizer"}))
-    (full,) = await listed_a(native, wanted=frozenset({"attendees", "organizer", "rooms"}))
+    (bare,) = await listed_a(native, projection=frozenset({"attendees", "organizer"}))
+    (full,) = await listed_a(native, projection=frozenset({"attendees", "organizer", "rooms"}))
 
     assert [person.email for person in bare.attendees] == ["a@x.example"]
     assert bare.organizer is None
@@ -242,7 +242,7 @@ async def test_an_event_of_a_without_any_time_is_left_out_of_lists_and_missing_a
 
     assert [event.id for event in await listed_a(timeless, a_event())] == ["e1"]
     with pytest.raises(Missing):
-        await port.event("c", "e0", wanted=EVERYTHING)
+        await port.event("c", "e0", projection=EVERYTHING)
 
 
 @pytest.mark.parametrize("text", ["soon", "2026-13-01T00:00:00Z", "0001-01-01T00:00:00+14:00"])
@@ -448,8 +448,8 @@ async def test_provider_b_leaves_rooms_out_unless_they_are_wanted():
     person = {"emailAddress": {"address": "a@x.example"}, "type": "optional"}
     native = b_event(attendees=[{**loft, "type": "resource"}, person], organizer=loft)
 
-    (bare,) = await listed_b(native, wanted=frozenset({"attendees", "organizer"}))
-    (full,) = await listed_b(native, wanted=frozenset({"attendees", "organizer", "rooms"}))
+    (bare,) = await listed_b(native, projection=frozenset({"attendees", "organizer"}))
+    (full,) = await listed_b(native, projection=frozenset({"attendees", "organizer", "rooms"}))
 
     assert [attendee.email for attendee in bare.attendees] == ["a@x.example"]
     assert bare.organizer is None
@@ -462,7 +462,7 @@ async def test_provider_b_decodes_no_member_that_is_not_wanted():
     room = {"emailAddress": {"address": "loft@rooms.example"}, "type": "resource"}
     native = b_event(attendees=[room], organizer=5, location=5, body=5)
 
-    (event,) = await listed_b(native, wanted=frozenset({"attendees", "title"}))
+    (event,) = await listed_b(native, projection=frozenset({"attendees", "title"}))
 
     assert (event.attendees, event.organizer, event.location, event.description) == (
         (),
@@ -508,7 +508,7 @@ async def test_cancelled_events_of_provider_b_are_removed():
 async def test_an_event_of_b_is_read_below_its_calendar():
     port, wire = open_b(b_event())
 
-    await port.event("c", "e/1=", wanted=frozenset({"title"}))
+    await port.event("c", "e/1=", projection=frozenset({"title"}))
 
     assert wire.paths == ["/v1.0/me/calendars/c/events/e%2F1%3D"]
     assert wire.values("$select") == ["id,start,end,subject"]
@@ -651,7 +651,7 @@ async def test_ids_that_are_not_path_segments_are_missing_without_a_call(opener,
     port, wire = opener({})
 
     with pytest.raises(Missing):
-        await port.event("c", native, wanted=EVERYTHING)
+        await port.event("c", native, projection=EVERYTHING)
     with pytest.raises(Missing):
         await port.events(native, selected(EVERYTHING))
     assert wire.requests == []

@@ -78,7 +78,7 @@ def agenda(ids, first, second):
 
 
 async def test_events_of_all_calendars_come_in_order_under_ids_of_their_own(agenda, ids):
-    page = await agenda.events(query(), wanted=ALL)
+    page = await agenda.events(query(), projection=ALL)
 
     assert titles(page) == ["b1", "c1", "a1"]
     assert [event.id for event in page.events] == [
@@ -93,10 +93,10 @@ async def test_events_of_all_calendars_come_in_order_under_ids_of_their_own(agen
 async def test_the_upstream_range_is_a_day_longer_on_either_side_in_whole_seconds(agenda, second):
     start, end = hour(1).replace(microsecond=5), hour(2).replace(microsecond=5)
 
-    await agenda.events(query(span=Span(start, end)), wanted=ALL)
+    await agenda.events(query(span=Span(start, end)), projection=ALL)
 
-    _, calendar, span, cancelled, wanted = second.calls[-1]
-    assert (calendar, cancelled, wanted) == ("c", False, ALL)
+    _, calendar, span, cancelled, projection = second.calls[-1]
+    assert (calendar, cancelled, projection) == ("c", False, ALL)
     assert span == (hour(-23), hour(26))
 
 
@@ -109,13 +109,14 @@ async def test_the_upstream_range_is_a_day_longer_on_either_side_in_whole_second
     ],
 )
 async def test_a_range_may_reach_as_far_as_dates_go(agenda, span):
-    assert (await agenda.events(query(span=span), wanted=ALL)).warnings == ()
+    assert (await agenda.events(query(span=span), projection=ALL)).warnings == ()
     assert (await agenda.free_busy(span)).warnings == ()
 
 
 async def test_attributes_needed_by_a_filter_are_requested_too(agenda, second):
     await agenda.events(
-        query(text="x", text_fields=frozenset({"location"}), addresses=("a@b.example",)), wanted=ALL
+        query(text="x", text_fields=frozenset({"location"}), addresses=("a@b.example",)),
+        projection=ALL,
     )
 
     assert second.calls[-1][-1] == {"title", "location", "attendees", "organizer"}
@@ -124,7 +125,7 @@ async def test_attributes_needed_by_a_filter_are_requested_too(agenda, second):
 async def test_a_duplicate_event_is_listed_once(ids):
     port = diary("a", events_of={"a": [event("twice"), event("twice"), event("once")]})
 
-    page = await MergedCalendars([(info(1), port)], ids).events(query(), wanted=ALL)
+    page = await MergedCalendars([(info(1), port)], ids).events(query(), projection=ALL)
 
     assert sorted(titles(page)) == ["once", "twice"]
 
@@ -141,7 +142,7 @@ async def test_a_duplicate_event_is_listed_once(ids):
     ],
 )
 async def test_merged_events_are_ordered_and_paged(agenda, ids, more, expected):
-    page = await agenda.events(query(**more), wanted=ALL)
+    page = await agenda.events(query(**more), projection=ALL)
 
     assert titles(page) == expected
     assert page.total == 3
@@ -152,7 +153,7 @@ async def test_events_shown_by_day_are_ordered_without_their_time(ids):
     port = diary("a", events_of={"a": [event("late", 23, 24), event("early", 1, 2)]})
     agenda = MergedCalendars([(info(1), port)], ids)
     for newest_first in (False, True):
-        page = await agenda.events(query(by_day=True, newest_first=newest_first), wanted=ALL)
+        page = await agenda.events(query(by_day=True, newest_first=newest_first), projection=ALL)
 
         assert [event.id for event in page.events] == sorted(event.id for event in page.events)
 
@@ -171,7 +172,7 @@ def test_pages_agree_with_one_sorted_list(entries, offset, limit):
 
     async def ask():
         agenda = MergedCalendars([(info(1), port)], MemoryIds())
-        return await agenda.events(query(span=span, offset=offset, limit=limit), wanted=ALL)
+        return await agenda.events(query(span=span, offset=offset, limit=limit), projection=ALL)
 
     page = asyncio.run(ask())
 
@@ -200,7 +201,7 @@ async def test_contacts_match_attendees_and_organisers(ids):
     agenda = MergedCalendars([(info(1), port)], ids)
 
     async def matching_titles(**more):
-        return sorted(titles(await agenda.events(query(**more), wanted=ALL)))
+        return sorted(titles(await agenda.events(query(**more), projection=ALL)))
 
     assert await matching_titles(addresses=("ann@x.EXAMPLE",)) == ["guest", "host"]
     assert await matching_titles(addresses=("ann@x.example",), organizer_counts=False) == ["guest"]
@@ -218,7 +219,7 @@ async def test_one_calendar_is_read_alone(agenda, ids, first, second):
     first.calls.clear()
     second.calls.clear()
 
-    page = await agenda.events(query(calendar_id=2), wanted=ALL)
+    page = await agenda.events(query(calendar_id=2), projection=ALL)
 
     assert titles(page) == ["b1"]
     assert [call[0:2] for call in first.calls] == [("events", "b")]
@@ -230,7 +231,7 @@ async def test_a_calendar_that_does_not_exist_for_the_caller(agenda, calendar_id
     await agenda.calendars()
 
     with pytest.raises(NoSuchCalendar) as unknown:
-        await agenda.events(query(calendar_id=calendar_id, allowed=allowed), wanted=ALL)
+        await agenda.events(query(calendar_id=calendar_id, allowed=allowed), projection=ALL)
     with pytest.raises(NoSuchCalendar):
         await agenda.free_busy(WEEK, calendar_ids=(2, calendar_id), allowed=allowed)
 
@@ -242,7 +243,7 @@ async def test_a_calendar_that_upstream_has_no_longer_does_not_exist(agenda, ids
     later = MergedCalendars([(info(1), diary("b"))], ids)
 
     with pytest.raises(NoSuchCalendar):
-        await later.events(query(calendar_id=1), wanted=ALL)
+        await later.events(query(calendar_id=1), projection=ALL)
 
 
 async def test_a_calendar_that_is_gone_between_two_calls_does_not_exist(agenda, first):
@@ -250,17 +251,17 @@ async def test_a_calendar_that_is_gone_between_two_calls_does_not_exist(agenda, 
     first.failures["a"] = Missing()
 
     with pytest.raises(NoSuchCalendar):
-        await agenda.events(query(calendar_id=1), wanted=ALL)
+        await agenda.events(query(calendar_id=1), projection=ALL)
     with pytest.raises(NoSuchCalendar):
         await agenda.free_busy(WEEK, calendar_ids=(2, 1))
-    assert named((await agenda.events(query(), wanted=ALL)).warnings) == [(1, 'calendar "A"')]
+    assert named((await agenda.events(query(), projection=ALL)).warnings) == [(1, 'calendar "A"')]
 
 
 async def test_the_calendars_of_an_account_are_read_once_per_request(agenda, first, second):
     second.failure = Broken()
 
     await asyncio.gather(
-        agenda.calendars(), agenda.free_busy(WEEK), agenda.events(query(), wanted=ALL)
+        agenda.calendars(), agenda.free_busy(WEEK), agenda.events(query(), projection=ALL)
     )
 
     assert [call for call in first.calls if call[0] == "calendars"] == [("calendars",)]
@@ -272,7 +273,7 @@ async def test_a_calendar_of_a_connection_that_may_not_be_used_does_not_exist(ag
     smaller = MergedCalendars([(info(1), first)], ids)
 
     with pytest.raises(NoSuchCalendar):
-        await smaller.events(query(calendar_id=3), wanted=ALL)
+        await smaller.events(query(calendar_id=3), projection=ALL)
 
 
 async def test_accounts_without_an_allowed_calendar_are_left_alone(agenda, first, second):
@@ -280,7 +281,7 @@ async def test_accounts_without_an_allowed_calendar_are_left_alone(agenda, first
     first.calls.clear()
     second.failure = Broken()
 
-    page = await agenda.events(query(allowed=frozenset({1})), wanted=ALL)
+    page = await agenda.events(query(allowed=frozenset({1})), projection=ALL)
 
     assert titles(page) == ["a1"]
     assert page.warnings == ()
@@ -292,7 +293,7 @@ async def test_two_connections_to_one_account_are_merged(ids, first):
 
     both = await agenda.calendars()
     chosen = await agenda.calendars(allowed=frozenset({3, 4}))
-    page = await agenda.events(query(calendar_id=3), wanted=ALL)
+    page = await agenda.events(query(calendar_id=3), projection=ALL)
 
     assert [calendar.calendar_id for calendar in both.calendars] == [1, 2]
     assert [calendar.calendar_id for calendar in chosen.calendars] == [3, 4]
@@ -300,9 +301,9 @@ async def test_two_connections_to_one_account_are_merged(ids, first):
 
 
 async def test_an_event_is_read_from_where_it_was_listed(agenda, first, second):
-    listed = await agenda.events(query(), wanted=ALL)
+    listed = await agenda.events(query(), projection=ALL)
 
-    reread = await agenda.event(listed.events[1].id, allowed=None, wanted=ALL)
+    reread = await agenda.event(listed.events[1].id, allowed=None, projection=ALL)
 
     assert reread == listed.events[1]
     assert second.calls[-1] == ("event", "c", "c1", ALL)
@@ -310,20 +311,20 @@ async def test_an_event_is_read_from_where_it_was_listed(agenda, first, second):
 
 @pytest.mark.parametrize("allowed", [frozenset(), frozenset({1, 2})])
 async def test_an_event_of_a_calendar_that_is_not_allowed_is_missing(agenda, second, allowed):
-    listed = await agenda.events(query(), wanted=ALL)
+    listed = await agenda.events(query(), projection=ALL)
     second.calls.clear()
 
     with pytest.raises(Missing):
-        await agenda.event(listed.events[1].id, allowed=allowed, wanted=ALL)
+        await agenda.event(listed.events[1].id, allowed=allowed, projection=ALL)
     assert second.calls == []
 
 
 async def test_an_event_of_another_tokens_connection_is_missing(agenda, ids, second):
-    listed = await agenda.events(query(), wanted=ALL)
+    listed = await agenda.events(query(), projection=ALL)
 
     with pytest.raises(Missing):
         await MergedCalendars([(info(2), second)], ids).event(
-            listed.events[0].id, allowed=None, wanted=ALL
+            listed.events[0].id, allowed=None, projection=ALL
         )
 
 
@@ -334,7 +335,7 @@ async def test_failing_calendars_are_omitted_and_named(agenda, first, second):
     second.failure = NeedsReauth()
     first.failures["a"] = TimedOut()
 
-    page = await agenda.events(query(), wanted=ALL)
+    page = await agenda.events(query(), projection=ALL)
     busy = await agenda.free_busy(WEEK)
     listed = await agenda.calendars()
 
@@ -351,7 +352,7 @@ async def test_a_failing_requested_calendar_is_not_reported_as_unknown(agenda, i
     later = MergedCalendars([(info(1), first), (info(2), second)], ids)
 
     with pytest.raises(AllFailed):
-        await later.events(query(calendar_id=3), wanted=ALL)
+        await later.events(query(calendar_id=3), projection=ALL)
     busy = await later.free_busy(WEEK, calendar_ids=(3, 1))
 
     assert [calendar.calendar_id for calendar in busy.calendars] == [1]
@@ -370,7 +371,11 @@ async def test_a_failing_requested_calendar_is_not_reported_as_unknown(agenda, i
 async def test_when_all_fail_it_is_the_failure(agenda, first, second, failures, expected):
     first.failure, second.failure = failures
 
-    for call in (agenda.calendars(), agenda.events(query(), wanted=ALL), agenda.free_busy(WEEK)):
+    for call in (
+        agenda.calendars(),
+        agenda.events(query(), projection=ALL),
+        agenda.free_busy(WEEK),
+    ):
         with pytest.raises(expected) as raised:
             await call
         if expected is Throttled:
@@ -390,7 +395,7 @@ async def test_when_every_calendar_fails_it_is_the_failure(agenda, first, second
 
 async def test_without_calendars_there_are_no_events(ids):
     for agenda in (MergedCalendars([], ids), MergedCalendars([(info(1), diary())], ids)):
-        assert (await agenda.events(query(), wanted=ALL)).events == ()
+        assert (await agenda.events(query(), projection=ALL)).events == ()
         assert (await agenda.calendars()).calendars == ()
         assert (await agenda.free_busy(WEEK)).calendars == ()
 
@@ -403,7 +408,7 @@ async def test_patience_has_an_end(ids, first):
     asleep = Asleep(listed=[Calendar(id="z", name="Z")])
     agenda = MergedCalendars([(info(1), first), (info(2), asleep)], ids, timeout_seconds=0.01)
 
-    page = await agenda.events(query(), wanted=ALL)
+    page = await agenda.events(query(), projection=ALL)
 
     assert titles(page) == ["b1", "a1"]
     assert [type(warning.failure) for warning in page.warnings] == [TimedOut]
@@ -412,7 +417,7 @@ async def test_patience_has_an_end(ids, first):
 async def test_a_truncated_list_is_reported_and_shown(ids):
     port = diary("a", events_of={"a": [event("a1")]}, complete=False)
 
-    page = await MergedCalendars([(info(1), port)], ids).events(query(), wanted=ALL)
+    page = await MergedCalendars([(info(1), port)], ids).events(query(), projection=ALL)
 
     assert titles(page) == ["a1"]
     assert named(page.warnings) == [(1, 'calendar "A"')]
@@ -422,15 +427,15 @@ async def test_our_own_faults_are_not_taken_for_upstreams(ids):
     port = diary("a", failure=ZeroDivisionError())
 
     with pytest.raises(ZeroDivisionError):
-        await MergedCalendars([(info(1), port)], ids).events(query(), wanted=ALL)
+        await MergedCalendars([(info(1), port)], ids).events(query(), projection=ALL)
 
 
 async def test_an_empty_range_makes_no_event_calls(agenda, first):
     nothing = Span(hour(2), hour(1))
 
-    page = await agenda.events(query(span=nothing), wanted=ALL)
+    page = await agenda.events(query(span=nothing), projection=ALL)
     with pytest.raises(NoSuchCalendar):
-        await agenda.events(query(span=nothing, calendar_id=9), wanted=ALL)
+        await agenda.events(query(span=nothing, calendar_id=9), projection=ALL)
     assert first.calls == []
     busy = await agenda.free_busy(nothing)
 

@@ -50,7 +50,7 @@ def event(number):
 
 
 async def read(calendars, query=QUERY):
-    return await calendars.events(query, wanted=frozenset({"title"}))
+    return await calendars.events(query, projection=frozenset({"title"}))
 
 
 async def ids(calendars, query=QUERY):

@@ -43,12 +43,12 @@ async def single_chunk(body=b"x"):
     yield body
 
 
-async def names(content, places, *, wanted=NAME, limit=25, **query):
+async def names(content, places, *, projection=NAME, limit=25, **query):
     """The names of all files of a listing, page by page."""
     file_names, cursor, pages = [], None, 0
     while pages == 0 or cursor is not None:
         page = await content.files(
-            places, FileQuery(limit=limit, **query), cursor=cursor, wanted=wanted
+            places, FileQuery(limit=limit, **query), cursor=cursor, projection=projection
         )
         file_names += [file.name for file in page.items]
         cursor, pages = page.next, pages + 1
@@ -178,8 +178,8 @@ async def test_an_id_goes_to_the_connection_that_sees_it(tenant):
     app, user = tenant.selected(tenant.board), tenant.delegated()
     content = merged(app, user)
 
-    letter = await content.item(key(tenant.letter), wanted=NAME)
-    secret = await content.item(key(tenant.secret), wanted=NAME)
+    letter = await content.item(key(tenant.letter), projection=NAME)
+    secret = await content.item(key(tenant.secret), projection=NAME)
 
     assert (letter.name, secret.name) == ("letter.txt", "minutes.docx")
 
@@ -189,7 +189,7 @@ async def test_delegated_connections_are_called_before_app_only_ones(tenant):
     user = tenant.delegated()
     content = merged(app, user)
 
-    await content.item(key(tenant.plan), wanted=NAME)
+    await content.item(key(tenant.plan), projection=NAME)
 
     assert len(tenant.calls) == 1
 
@@ -199,7 +199,7 @@ async def test_each_file_of_a_batch_comes_from_the_connection_that_sees_it(tenan
     absent = ItemKey(tenant.plan.drive_id, "01NOTHING")
     keys = [key(tenant.plan), key(tenant.secret), key(tenant.letter), absent]
 
-    files = await content.items(keys, wanted=NAME)
+    files = await content.items(keys, projection=NAME)
 
     assert [file and file.name for file in files.values()] == [
         "Plan é.docx",
@@ -214,7 +214,7 @@ async def test_files_behind_a_failing_connection_are_unknown(tenant):
     content = merged(tenant.delegated(), other)
     tenant.fault(kind="500", match="$batch", count=2)
 
-    files = await content.items([key(tenant.plan), key(tenant.secret)], wanted=NAME)
+    files = await content.items([key(tenant.plan), key(tenant.secret)], projection=NAME)
 
     assert files[key(tenant.plan)] is UNKNOWN
     assert files[key(tenant.secret)].name == "minutes.docx"
@@ -238,7 +238,7 @@ async def test_failure_of_every_connection_is_raised(tenant):
     for call in (
         content.sites(),
         content.all_drives(),
-        content.items([key(tenant.plan)], wanted=NAME),
+        content.items([key(tenant.plan)], projection=NAME),
         content.file_labels([key(tenant.plan)]),
     ):
         with pytest.raises(ProviderFailure):
@@ -247,16 +247,16 @@ async def test_failure_of_every_connection_is_raised(tenant):
 
 async def test_a_failed_connection_may_hold_the_file(tenant):
     class SignedOutFiles:
-        async def get(self, key, *, wanted):
+        async def get(self, key, *, projection):
             raise NeedsReauth
 
     signed_out = SimpleNamespace(files=SignedOutFiles())
     user = tenant.delegated()
     content = MergedContent([(tenant.delegated().info, signed_out), (user.info, user.port)])
 
-    assert (await content.item(key(tenant.plan), wanted=NAME)).name == "Plan é.docx"
+    assert (await content.item(key(tenant.plan), projection=NAME)).name == "Plan é.docx"
     with pytest.raises(NeedsReauth):
-        await content.item(key(tenant.secret), wanted=NAME)
+        await content.item(key(tenant.secret), projection=NAME)
 
 
 async def test_libraries_are_in_the_order_of_their_sites(tenant):
@@ -301,7 +301,7 @@ async def test_read_only_connections_do_not_write(tenant):
     for call in (
         content.rename(key(tenant.text), "a.txt", etag=None),
         content.upload(key(tenant.boats), Upload(name="a", chunks=bytes_(), size=1)),
-        content.create_row(list_key(tenant.berths), {"Title": "x"}, wanted=ROW),
+        content.create_row(list_key(tenant.berths), {"Title": "x"}, projection=ROW),
         content.delete_row(RowKey(*list_key(tenant.berths), "1"), etag=None),
     ):
         with pytest.raises(ReadOnlyContent):
@@ -325,7 +325,7 @@ async def test_writes_go_to_the_writable_connection(tenant):
     file = await content.upload(
         key(tenant.boats), Upload(name="a.txt", chunks=single_chunk(), size=1)
     )
-    row = await content.create_row(list_key(tenant.berths), {"Title": "x"}, wanted=ROW)
+    row = await content.create_row(list_key(tenant.berths), {"Title": "x"}, projection=ROW)
 
     assert (file.name, row.name) == ("a.txt", "x")
     assert content.can_write is True
@@ -392,7 +392,7 @@ async def test_the_files_of_a_deep_folder_cost_the_calls_of_one(tenant):
         tenant.make.file(folder, f"{number}.txt", ("text", "x"))
     tenant.make.save()
     content = tenant.delegated().content
-    page = await content.files([key(folder)], FileQuery(limit=100), cursor=None, wanted=NAME)
+    page = await content.files([key(folder)], FileQuery(limit=100), cursor=None, projection=NAME)
     tenant.forget_calls()
 
     above = await content.ancestors([file.key for file in page.items])
@@ -516,7 +516,7 @@ async def test_files_are_filtered_in_every_order(tenant, sorted_folder, query, e
 
 async def test_filters_of_files_by_time(tenant, sorted_folder):
     content = tenant.delegated().content
-    edge = (await content.item(key(sorted_folder), wanted=FILE)).modified_time
+    edge = (await content.item(key(sorted_folder), projection=FILE)).modified_time
 
     async def matching_names(**query):
         return await names(content, [key(sorted_folder)], order=BY_NAME, **query)
@@ -540,7 +540,7 @@ async def test_an_unreadable_library_is_a_warning(tenant):
     tenant.fault(kind="500", match=tenant.own.drive_id)
 
     page = await content.files(
-        [root(tenant.own), root(tenant.documents)], FileQuery(), cursor=None, wanted=NAME
+        [root(tenant.own), root(tenant.documents)], FileQuery(), cursor=None, projection=NAME
     )
 
     assert {file.name for file in page.items} == {"Boats", "notes.txt"}
@@ -548,7 +548,7 @@ async def test_an_unreadable_library_is_a_warning(tenant):
 
 
 async def test_no_folder_is_an_empty_listing(tenant):
-    page = await tenant.delegated().content.files([], FileQuery(), cursor=None, wanted=NAME)
+    page = await tenant.delegated().content.files([], FileQuery(), cursor=None, projection=NAME)
 
     assert (page.items, page.next) == ((), None)
     assert not tenant.calls
@@ -574,7 +574,7 @@ async def test_searches_cover_whole_subtrees(tenant):
 
 async def test_search_hits_are_read_again_for_attributes_that_searches_omit(tenant):
     page = await tenant.delegated().content.files(
-        [root(tenant.documents)], FileQuery(text="keel"), cursor=None, wanted=FILE
+        [root(tenant.documents)], FileQuery(text="keel"), cursor=None, projection=FILE
     )
 
     assert [file.parent_folder_name for file in page.items] == [tenant.inner.name]
@@ -591,7 +591,7 @@ async def test_searches_read_the_content_types_of_a_page_in_one_batch(tenant):
         [root(tenant.documents)],
         FileQuery(text="keel", limit=2),
         cursor=None,
-        wanted=frozenset({"content_type_id"}),
+        projection=frozenset({"content_type_id"}),
     )
 
     assert [file.content_type_id for file in page.items] == ["0x0101", "0x0101"]
@@ -610,7 +610,7 @@ async def test_new_files_between_pages_of_an_order_by_time_lose_and_duplicate_no
     query = FileQuery(limit=limit)
     listed, cursor = [], None
     while True:
-        page = await content.files([key(sorted_folder)], query, cursor=cursor, wanted=NAME)
+        page = await content.files([key(sorted_folder)], query, cursor=cursor, projection=NAME)
         listed += [file.name for file in page.items]
         cursor = page.next
         if cursor is None:
@@ -626,11 +626,11 @@ async def test_new_files_between_pages_of_an_order_by_time_lose_and_duplicate_no
 async def test_new_files_between_two_pages_lose_and_duplicate_nothing(tenant, sorted_folder):
     content = tenant.delegated().content
     query = FileQuery(order=BY_NAME, limit=2)
-    first = await content.files([key(sorted_folder)], query, cursor=None, wanted=NAME)
+    first = await content.files([key(sorted_folder)], query, cursor=None, projection=NAME)
     tenant.make.file(sorted_folder, "0.txt", ("text", "x"))
     tenant.make.save()
 
-    rest = await content.files([key(sorted_folder)], query, cursor=first.next, wanted=NAME)
+    rest = await content.files([key(sorted_folder)], query, cursor=first.next, projection=NAME)
 
     assert [file.name for file in first.items] == ["c", "a.txt"]
     assert [file.name for file in rest.items] == ["b.txt", "D.docx"]
@@ -640,7 +640,7 @@ async def test_new_files_between_two_pages_lose_and_duplicate_nothing(tenant, so
 async def test_foreign_cursors_are_invalid(tenant, cursor):
     with pytest.raises(InvalidCursor):
         await tenant.delegated().content.files(
-            [key(tenant.boats)], FileQuery(order=Order(by="size")), cursor=cursor, wanted=NAME
+            [key(tenant.boats)], FileQuery(order=Order(by="size")), cursor=cursor, projection=NAME
         )
 
 
@@ -672,8 +672,8 @@ async def test_list_items_come_from_the_connection_that_sees_them(tenant):
     content = merged(tenant.delegated(), tenant.selected(tenant.board))
     keys = [RowKey(*list_key(board_list), "1"), RowKey(*list_key(tenant.berths), "2")]
 
-    page = await content.rows(list_key(board_list), RowQuery(), cursor=None, wanted=ROW)
-    rows = await content.rows_by_id([*keys, RowKey(*list_key(board_list), "9")], wanted=ROW)
+    page = await content.rows(list_key(board_list), RowQuery(), cursor=None, projection=ROW)
+    rows = await content.rows_by_id([*keys, RowKey(*list_key(board_list), "9")], projection=ROW)
 
     assert [row.name for row in page.items] == ["x"]
     assert [row and row.name for row in rows.values()] == ["x", "Berth 2", None]
@@ -713,7 +713,7 @@ async def test_upstream_calls_of_a_long_listing(tenant, order, calls):
     cursor, pages = None, 0
     while pages == 0 or cursor is not None:
         query = FileQuery(order=order, limit=100)
-        page = await content.files([key(folder)], query, cursor=cursor, wanted=FILE)
+        page = await content.files([key(folder)], query, cursor=cursor, projection=FILE)
         await content.ancestors([file.key for file in page.items])
         cursor, pages = page.next, pages + 1
 

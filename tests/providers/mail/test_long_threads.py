@@ -32,7 +32,7 @@ async def measure(provider, length):
                 for number in range(length)
             ],
         )
-        listed = await account.port.search(MailQuery(limit=20), after=None, wanted=LISTED)
+        listed = await account.port.search(MailQuery(limit=20), after=None, projection=LISTED)
         counts = []
 
         async def count(call):
@@ -41,9 +41,9 @@ async def measure(provider, length):
             counts.append(len(account.calls))
             return result
 
-        page = await count(account.port.search(MailQuery(limit=20), after=None, wanted=LISTED))
+        page = await count(account.port.search(MailQuery(limit=20), after=None, projection=LISTED))
         assert [email.id for email in page.emails] == [email.id for email in listed.emails]
-        thread = await count(account.port.thread(listed.emails[0].thread_id, wanted=LISTED))
+        thread = await count(account.port.thread(listed.emails[0].thread_id, projection=LISTED))
         attempt = SendAttempt(message_id="reply@gw.example")
         await count(account.port.reply(mails[0].immutable_id, Reply(body="Yes.", attempt=attempt)))
         assert len(account.stored(folder="sent")) == 1

@@ -38,7 +38,7 @@ async def test_pages_neither_lose_nor_repeat_messages_while_mail_arrives_and_one
                 failing.fault(kind="403")
             try:
                 page = await mailbox.search(
-                    MailQuery(limit=limit, **query), positions=positions, wanted=LISTED
+                    MailQuery(limit=limit, **query), positions=positions, projection=LISTED
                 )
             except ProviderFailure:
                 continue
@@ -62,8 +62,10 @@ async def test_pages_are_in_order_over_both():
             accounts[number % 2].add(f"Mail {number}", at=number // 4)
         mailbox = MergedMailbox([(account.info, account.port) for account in accounts])
 
-        first = await mailbox.search(MailQuery(limit=20), positions={}, wanted=LISTED)
-        second = await mailbox.search(MailQuery(limit=20), positions=first.positions, wanted=LISTED)
+        first = await mailbox.search(MailQuery(limit=20), positions={}, projection=LISTED)
+        second = await mailbox.search(
+            MailQuery(limit=20), positions=first.positions, projection=LISTED
+        )
 
     ranks = [
         (-to_epoch_ms(email.received_at), email.id) for email in (*first.emails, *second.emails)

@@ -169,7 +169,7 @@ async def test_a_search_matches_the_oracle(provider):
         for query, limit in queries(150):
             fields = TEXT if "text" in query else frozenset()
             mail_query = MailQuery(limit=limit, text_fields=fields, **query)
-            emails = await account.every(mail_query, wanted={"subject"})
+            emails = await account.every(mail_query, projection={"subject"})
             expected = sorted(
                 name
                 for name, mail in names.items()
@@ -213,7 +213,7 @@ async def test_word_prefixes_match_in_visible_fields(mailbox, text, fields, beyo
     account, mails = mailbox
     query = MailQuery(text=text, text_fields=frozenset(fields), text_beyond=beyond, limit=limit)
 
-    emails = await account.every(query, wanted={"subject"})
+    emails = await account.every(query, projection={"subject"})
 
     # Operators of provider A, which look into single fields, find whole words.
     whole = account.provider == "PROVIDER_A" and not fields & {"body", "body_preview"}

@@ -53,7 +53,7 @@ class Shelf:
     fails: dict[int, ProviderFailure] = field(default_factory=dict)
     calls: int = 0
 
-    async def search(self, query, *, after, wanted):
+    async def search(self, query, *, after, projection):
         self.calls += 1
         if self.calls in self.fails:
             raise self.fails[self.calls]
@@ -79,7 +79,9 @@ async def read_to_the_end(mailbox, limit, *, between=lambda: None, patience=400)
     pages, positions = [], {}
     for _ in range(patience):
         try:
-            page = await mailbox.search(MailQuery(limit=limit), positions=positions, wanted=WANTED)
+            page = await mailbox.search(
+                MailQuery(limit=limit), positions=positions, projection=WANTED
+            )
         except (AllFailed, Throttled, TimedOut):
             continue
         pages.append(page)
@@ -173,7 +175,9 @@ async def test_positions_are_the_end_of_the_page():
         (info(5), Shelf([(9, "z")], fails={1: Broken()})),
     ]
 
-    page = await MergedMailbox(mailboxes).search(MailQuery(limit=2), positions={}, wanted=WANTED)
+    page = await MergedMailbox(mailboxes).search(
+        MailQuery(limit=2), positions={}, projection=WANTED
+    )
 
     assert [email.id for email in page.emails] == ["providerA:a", "providerA:m"]
     assert {connection: position.after for connection, position in page.positions.items()} == {
@@ -191,7 +195,9 @@ async def test_a_mailbox_of_the_first_provider_stays_behind_the_others():
         (info(2, "PROVIDER_B"), Shelf([(5, "a"), (1, "b")])),
     ]
 
-    page = await MergedMailbox(mailboxes).search(MailQuery(limit=2), positions={}, wanted=WANTED)
+    page = await MergedMailbox(mailboxes).search(
+        MailQuery(limit=2), positions={}, projection=WANTED
+    )
 
     assert page.positions[1].after == end_of_millisecond(5)
     assert page.positions[2].after == MailPosition(5, "a")
@@ -230,7 +236,7 @@ async def test_a_failed_mailbox_is_reported_and_keeps_its_position():
     broken = Shelf([(1, "a")], fails={1: NeedsReauth()})
     mailbox = MergedMailbox([(info(1), broken), (info(2), Shelf([(2, "b")]))])
 
-    page = await mailbox.search(MailQuery(), positions={}, wanted=WANTED)
+    page = await mailbox.search(MailQuery(), positions={}, projection=WANTED)
 
     assert [email.id for email in page.emails] == ["providerA:b"]
     assert [(warning.connection.id, type(warning.failure)) for warning in page.warnings] == [
@@ -256,7 +262,7 @@ async def test_the_failure_of_all_mailboxes_combines_theirs(failures, raised):
     )
 
     with pytest.raises(raised) as caught:
-        await mailbox.search(MailQuery(), positions={}, wanted=WANTED)
+        await mailbox.search(MailQuery(), positions={}, projection=WANTED)
 
     assert type(caught.value) is raised
     if raised is Throttled:
@@ -269,14 +275,14 @@ async def test_a_mailbox_that_does_not_answer_in_time_fails_alone():
     import asyncio
 
     class Silent(Shelf):
-        async def search(self, query, *, after, wanted):
+        async def search(self, query, *, after, projection):
             await asyncio.sleep(60)
 
     mailbox = MergedMailbox(
         [(info(1), Silent([])), (info(2), Shelf([(2, "b")]))], timeout_seconds=0.01
     )
 
-    page = await mailbox.search(MailQuery(), positions={}, wanted=WANTED)
+    page = await mailbox.search(MailQuery(), positions={}, projection=WANTED)
 
     assert [type(warning.failure) for warning in page.warnings] == [TimedOut]
     assert [email.id for email in page.emails] == ["providerA:b"]
@@ -296,7 +302,7 @@ async def test_an_account_that_is_connected_twice_is_searched_once():
     ]
 
     page = await MergedMailbox(list(zip(same, shelves, strict=True))).search(
-        MailQuery(), positions={}, wanted=WANTED
+        MailQuery(), positions={}, projection=WANTED
     )
 
     assert [email.id for email in page.emails] == ["providerA:a"]
@@ -306,7 +312,7 @@ async def test_an_account_that_is_connected_twice_is_searched_once():
 async def test_the_received_time_is_returned_only_when_it_is_wanted():
     mailbox = MergedMailbox([(info(1), Shelf([(1, "a")]))])
 
-    page = await mailbox.search(MailQuery(), positions={}, wanted={"subject"})
+    page = await mailbox.search(MailQuery(), positions={}, projection={"subject"})
 
     assert page.emails[0].received_at is None
 
@@ -314,19 +320,19 @@ async def test_the_received_time_is_returned_only_when_it_is_wanted():
 async def test_exhausted_mailboxes_are_not_called():
     shelf = Shelf([(1, "a")])
     mailbox = MergedMailbox([(info(1), shelf)])
-    first = await mailbox.search(MailQuery(), positions={}, wanted=WANTED)
+    first = await mailbox.search(MailQuery(), positions={}, projection=WANTED)
 
-    page = await mailbox.search(MailQuery(), positions=first.positions, wanted=WANTED)
+    page = await mailbox.search(MailQuery(), positions=first.positions, projection=WANTED)
 
     assert (page.emails, page.has_more, page.total, shelf.calls) == ((), False, 1, 1)
 
 
 async def test_an_unexpected_exception_of_a_port_is_raised():
     class Odd(Shelf):
-        async def search(self, query, *, after, wanted):
+        async def search(self, query, *, after, projection):
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         await MergedMailbox([(info(1), Odd([])), (info(2), Shelf([]))]).search(
-            MailQuery(), positions={}, wanted=WANTED
+            MailQuery(), positions={}, projection=WANTED
         )

@@ -33,18 +33,18 @@ class Box:
     failure: Exception | None = None
     calls: list[str] = field(default_factory=list)
 
-    async def get(self, message_id, *, wanted):
+    async def get(self, message_id, *, projection):
         self._called("get", message_id)
         return mail_records.Email(id=message_id, provider="PROVIDER_A", thread_id="t1")
 
-    async def get_many(self, message_ids, *, wanted):
+    async def get_many(self, message_ids, *, projection):
         self.calls.append(("get_many", *message_ids))
         if self.failure is not None:
             raise self.failure
         emails = (mail_records.Email(id=name, provider="PROVIDER_A") for name in message_ids)
         return {email.id: email for email in emails if email.id == self.holds}
 
-    async def thread(self, thread_id, *, wanted):
+    async def thread(self, thread_id, *, projection):
         self._called("thread", thread_id)
         message = mail_records.Email(id="m1", provider="PROVIDER_A", thread_id=thread_id)
         return mail_records.Thread(id=thread_id, provider="PROVIDER_A", messages=(message,))
@@ -98,7 +98,7 @@ def mailbox(*boxes, provider="PROVIDER_A", can_write=(True, True, True)):
 async def test_a_message_is_read_from_the_mailbox_that_holds_it():
     first, second = Box("x"), Box("y")
 
-    email = await mailbox(first, second).get("providerA:y", wanted=frozenset())
+    email = await mailbox(first, second).get("providerA:y", projection=frozenset())
 
     assert (email.id, email.thread_id) == ("providerA:y", "providerA:t1")
     assert (first.calls, second.calls) == (["get"], ["get"])
@@ -108,7 +108,7 @@ async def test_each_of_several_messages_is_read_from_the_mailbox_that_holds_it()
     first, broken, last = Box("x"), Box(failure=Broken()), Box("y")
     ids = ["providerA:x", "providerA:y", "providerA:z", "providerB:x", "nonsense"]
 
-    emails = await mailbox(first, broken, last).get_many(ids, wanted=frozenset())
+    emails = await mailbox(first, broken, last).get_many(ids, projection=frozenset())
 
     assert [emails[name].id for name in ids[:2]] == ids[:2]
     assert [type(emails[name]) for name in ids[2:]] == [Broken, Missing, Missing]
@@ -118,7 +118,7 @@ async def test_each_of_several_messages_is_read_from_the_mailbox_that_holds_it()
 
 
 async def test_a_thread_carries_prefixed_ids():
-    thread = await mailbox(Box("t9")).thread("providerA:t9", wanted=frozenset())
+    thread = await mailbox(Box("t9")).thread("providerA:t9", projection=frozenset())
 
     assert (thread.id, thread.messages[0].id, thread.messages[0].thread_id) == (
         "providerA:t9",
@@ -135,20 +135,20 @@ async def test_a_foreign_id_makes_no_call(email_id):
     box = Box("x")
 
     with pytest.raises(Missing):
-        await mailbox(box).get(email_id, wanted=frozenset())
+        await mailbox(box).get(email_id, projection=frozenset())
 
     assert box.calls == []
 
 
 async def test_an_id_keeps_everything_after_its_first_colon():
-    email = await mailbox(Box("a:b")).get("providerA:a:b", wanted=frozenset())
+    email = await mailbox(Box("a:b")).get("providerA:a:b", projection=frozenset())
 
     assert email.id == "providerA:a:b"
 
 
 async def test_a_failing_mailbox_does_not_hide_the_mailbox_with_the_message():
     email = await mailbox(Box(failure=NeedsReauth()), Box("x")).get(
-        "providerA:x", wanted=frozenset()
+        "providerA:x", projection=frozenset()
     )
 
     assert email.id == "providerA:x"
@@ -157,7 +157,7 @@ async def test_a_failing_mailbox_does_not_hide_the_mailbox_with_the_message():
 async def test_a_failure_is_raised_when_no_mailbox_has_the_message():
     with pytest.raises(Throttled):
         await mailbox(Box("y"), Box(failure=Throttled(3)), Box("z")).get(
-            "providerA:x", wanted=frozenset()
+            "providerA:x", projection=frozenset()
         )
 
 

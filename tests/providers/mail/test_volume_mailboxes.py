@@ -41,13 +41,13 @@ LARGE = [
 async def costs(account, known):
     """Return query -> for the first two pages: calls, quota units, and results."""
     measured = {}
-    await account.port.search(MailQuery(), after=None, wanted=LISTED)  # labels and folders
+    await account.port.search(MailQuery(), after=None, projection=LISTED)  # labels and folders
     for name, query in QUERIES.items():
         after, pages = None, []
         for _ in range(2):
             account.forget_calls()
             answer = await account.port.search(
-                MailQuery(limit=20, **query(known)), after=after, wanted=LISTED
+                MailQuery(limit=20, **query(known)), after=after, projection=LISTED
             )
             calls = list(account.upstream.calls)
             outer = [call for call in calls if call["batch"] is None]
@@ -62,7 +62,7 @@ async def costs(account, known):
 
 async def known_of_demo(account):
     """Return values that some messages of the demo's mailbox match."""
-    answer = await account.port.search(MailQuery(limit=50), after=None, wanted=LISTED)
+    answer = await account.port.search(MailQuery(limit=50), after=None, projection=LISTED)
     email = next(email for email in answer.emails if email.from_.name and email.subject)
     label = account.sandbox.state.mails.user_labels(account.mailbox)[0].name
     return {

@@ -12,7 +12,7 @@ async def test_trashing_happens_once(account):
     await account.port.trash(name)
 
     assert [mail.folder for mail in account.stored()] == ["trash"]
-    assert (await account.port.get(name, wanted={"subject"})).subject == "Hello"
+    assert (await account.port.get(name, projection={"subject"})).subject == "Hello"
     with pytest.raises(Impossible, match="in the trash"):
         await account.port.trash(name)
     with pytest.raises(Impossible, match="in the trash"):

@@ -14,7 +14,7 @@ async def test_a_throttle_is_reported_with_its_wait(account):
     account.fault(kind="429", retryAfter=9)
 
     with pytest.raises(Throttled) as caught:
-        await account.port.search(MailQuery(), after=None, wanted=LISTED)
+        await account.port.search(MailQuery(), after=None, projection=LISTED)
 
     assert caught.value.retry_after == 9
 
@@ -26,7 +26,7 @@ async def test_pages_of_fifty_for_three_callers_stay_within_what_an_account_may_
     query = MailQuery(text="unity", text_fields=TEXT, limit=50)
 
     pages = await asyncio.gather(
-        *(account.port.search(query, after=None, wanted=LISTED) for _ in range(3))
+        *(account.port.search(query, after=None, projection=LISTED) for _ in range(3))
     )
 
     newest = [f"Mail {number}" for number in range(59, 9, -1)]
@@ -44,7 +44,7 @@ async def test_what_others_run_for_the_account_delays_a_page(account):
     limit.most = 2
 
     page = await account.port.search(
-        MailQuery(text="unity", text_fields=TEXT), after=None, wanted=LISTED
+        MailQuery(text="unity", text_fields=TEXT), after=None, projection=LISTED
     )
 
     assert [email.subject for email in page.emails] == ["Mail 2", "Mail 1", "Mail 0"]
@@ -57,7 +57,7 @@ async def test_a_broken_connection_is_a_failure(account):
     account.fault(kind="reset")
 
     with pytest.raises((Unreachable, TimedOut)):
-        await account.port.search(MailQuery(), after=None, wanted=LISTED)
+        await account.port.search(MailQuery(), after=None, projection=LISTED)
 
 
 async def test_a_probe_reads(account):

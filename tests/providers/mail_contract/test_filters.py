@@ -52,11 +52,11 @@ async def test_upstream_searches_for_a_filter(account, name):
         labels=("Rare",),
         files=[("a.pdf", "application/pdf", b"x")],
     )
-    await account.port.search(MailQuery(label="Rare"), after=None, wanted=LISTED)
+    await account.port.search(MailQuery(label="Rare"), after=None, projection=LISTED)
     account.forget_calls()
 
     query = MailQuery(**PUSHED_DOWN[name])
-    answer = await account.port.search(query, after=None, wanted={"subject"})
+    answer = await account.port.search(query, after=None, projection={"subject"})
 
     assert [email.subject for email in answer.emails] == ["Two rare words"]
     assert answer.exhausted
@@ -71,13 +71,15 @@ async def test_a_search_that_upstream_cannot_make_is_bounded(account, limit):
     account.add("The one 🎉", at=-1)
     for number in range(400):
         account.add(f"Mail {number}", at=number)
-    await account.port.search(MailQuery(), after=None, wanted=LISTED)  # learns labels and folders
+    await account.port.search(
+        MailQuery(), after=None, projection=LISTED
+    )  # learns labels and folders
     query = MailQuery(text="🎉", text_fields=TEXT - {"body"}, limit=limit)
 
     after, answers = None, []
     while not answers or not answers[-1].exhausted:
         account.forget_calls()
-        answers.append(await account.port.search(query, after=after, wanted=LISTED))
+        answers.append(await account.port.search(query, after=after, projection=LISTED))
         after = answers[-1].scanned_to
         gets = [call for call in account.calls if call["batch"]]
         assert len(account.calls) - len(gets) <= 5

@@ -17,11 +17,11 @@ async def test_words_do_not_match_in_hidden_fields(account, fields, word):
     query = MailQuery(text=word, text_fields=fields)
     everywhere = MailQuery(text=word, text_fields=TEXT)
 
-    answer = await account.port.search(query, after=None, wanted={"subject"})
+    answer = await account.port.search(query, after=None, projection={"subject"})
 
     assert answer.emails == ()
     assert (answer.total, answer.total_exact, answer.exhausted) == (0, True, True)
-    assert len((await account.port.search(everywhere, after=None, wanted=LISTED)).emails) == 1
+    assert len((await account.port.search(everywhere, after=None, projection=LISTED)).emails) == 1
 
 
 @pytest.mark.parametrize(("fields", "word"), HIDDEN.values(), ids=HIDDEN.keys())
@@ -37,7 +37,7 @@ async def test_matches_in_hidden_fields_change_no_result(account, fields, word):
     for text in ("first", word, "nowhere"):  # the first search looks up the folders
         account.forget_calls()
         query = MailQuery(text=text, text_fields=fields, limit=1)
-        answer = await account.port.search(query, after=None, wanted={"subject"})
+        answer = await account.port.search(query, after=None, projection={"subject"})
         calls = [call["path"] for call in account.upstream.calls]
         results.append((answer, calls))
 
@@ -59,7 +59,7 @@ async def test_recipients_in_hidden_copies_leave_no_trace(account, hidden, nowhe
     for recipient in ("first", hidden, nowhere):  # the first search looks up the folders
         account.forget_calls()
         query = MailQuery(recipient=recipient, recipient_in_cc=False, limit=1)
-        answer = await account.port.search(query, after=None, wanted={"subject"})
+        answer = await account.port.search(query, after=None, projection={"subject"})
         calls = [call["path"] for call in account.upstream.calls]
         results.append((answer, calls))
 

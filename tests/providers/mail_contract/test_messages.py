@@ -26,7 +26,7 @@ async def test_a_message_is_read_whole(account):
         sent=NOON - timedelta(minutes=5),
     )
 
-    email = await account.port.get(name, wanted=ALL)
+    email = await account.port.get(name, projection=ALL)
 
     assert email.id == name
     assert email.subject == "Übersicht"
@@ -51,7 +51,7 @@ async def test_a_message_is_read_whole(account):
 async def test_inline_images_are_no_attachments_to_speak_of(account):
     name = account.add("Hello", html="<img>", inline=[("dot.png", "image/png", b"\x89PNG")])
 
-    email = await account.port.get(name, wanted=ALL)
+    email = await account.port.get(name, projection=ALL)
 
     assert email.has_attachments is False
     assert [(attachment.name, attachment.is_inline) for attachment in email.attachments] == [
@@ -63,7 +63,7 @@ async def test_has_attachments_is_right_without_the_attachments(account):
     account.add("With", at=2, files=[("plan.pdf", "application/pdf", b"%PDF-1.7")])
     account.add("Without", at=1)
 
-    emails = await account.every(MailQuery(), wanted={"has_attachments"})
+    emails = await account.every(MailQuery(), projection={"has_attachments"})
 
     assert [email.has_attachments for email in emails] == [True, False]
 
@@ -71,7 +71,7 @@ async def test_has_attachments_is_right_without_the_attachments(account):
 async def test_unwanted_attributes_are_none(account):
     name = account.add("Hello", labels=("Client Work",))
 
-    email = await account.port.get(name, wanted=frozenset({"id"}))
+    email = await account.port.get(name, projection=frozenset({"id"}))
 
     assert [
         getattr(email, attribute)
@@ -84,7 +84,7 @@ async def test_unwanted_attributes_are_none(account):
 async def test_attributes_read_only_for_filtering_are_none(account, query):
     account.add("Hello", labels=("Client Work",))
 
-    (email,) = await account.every(MailQuery(**query), wanted={"importance"})
+    (email,) = await account.every(MailQuery(**query), projection={"importance"})
 
     assert email.importance == "normal"
     masked = [email.subject, email.from_, email.to, email.cc, email.labels]
@@ -95,8 +95,8 @@ async def test_attributes_read_only_for_filtering_are_none(account, query):
 async def test_an_invalid_id_is_missing_without_an_upstream_call(account, name):
     forward = Forward(to=(BOB,), attempt=SendAttempt(message_id="f@gw.example"))
     for call in (
-        account.port.get(name, wanted=ALL),
-        account.port.thread(name, wanted=ALL),
+        account.port.get(name, projection=ALL),
+        account.port.thread(name, projection=ALL),
         account.port.reply(name, Reply(body="", attempt=SendAttempt(message_id="r@gw.example"))),
         account.port.forward(name, forward),
         account.port.trash(name),
@@ -113,4 +113,4 @@ async def test_an_unknown_id_is_missing(account):
     unknown = name[:-6] + "000000" if account.provider == "PROVIDER_A" else name[:-9] + "AAAAA_AA="
 
     with pytest.raises(Missing):
-        await account.port.get(unknown, wanted=ALL)
+        await account.port.get(unknown, projection=ALL)

@@ -24,7 +24,7 @@ async def test_a_message_is_sent(account):
     )
 
     (mail,) = account.stored(folder="sent")
-    email = await account.port.get(mail.immutable_id, wanted=ALL)
+    email = await account.port.get(mail.immutable_id, projection=ALL)
     assert email.subject == "Grüße =?utf-8?q?x?="
     assert (email.to, email.cc) == ((BOB,), (Participant(email="carl@east.example"),))
     assert email.bcc == (Participant(email="dora@west.example", name="Dörte"),)

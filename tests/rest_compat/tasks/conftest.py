@@ -48,8 +48,12 @@ async def client(request, world, tasks, _made_tokens):
     """A client of the caller's: ``@pytest.mark.caller(allowedTaskOperations=["view_items"])``."""
     marker = request.node.get_closest_marker("caller")
     settings = dict(marker.kwargs) if marker else {}
-    wanted = settings.pop("resources", None)
-    own = {"resources": (getattr(tasks, wanted) if wanted == "both" else wanted,)} if wanted else {}
+    projection = settings.pop("resources", None)
+    own = (
+        {"resources": (getattr(tasks, projection) if projection == "both" else projection,)}
+        if projection
+        else {}
+    )
     key = repr((sorted(settings.items()), own))
     if key not in _made_tokens:
         _made_tokens[key] = await world.token(settings, **own)

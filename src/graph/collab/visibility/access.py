@@ -103,7 +103,7 @@ class AccessChecker:
     # -- one resource
 
     async def read_file(
-        self, key: ItemKey, *, wanted: AbstractSet[str] = NOTHING
+        self, key: ItemKey, *, projection: AbstractSet[str] = NOTHING
     ) -> AccessibleFile:
         """
         Read a file or folder.
@@ -112,7 +112,7 @@ class AccessChecker:
             Blocked: The rules do not allow it, or it is missing and its absence is not disclosed.
             NotFound: It is missing.
         """
-        file, facts = await self._read_item(key, wanted, BlockedAction.READ)
+        file, facts = await self._read_item(key, projection, BlockedAction.READ)
         if not self.allows(facts):
             await self._pad_calls(key)
         self.require_allowed(facts)
@@ -175,16 +175,20 @@ class AccessChecker:
         return site_list
 
     async def read_row(
-        self, key: RowKey, *, wanted: AbstractSet[str] = NOTHING, hidden: AbstractSet[str] = NOTHING
+        self,
+        key: RowKey,
+        *,
+        projection: AbstractSet[str] = NOTHING,
+        hidden: AbstractSet[str] = NOTHING,
     ) -> AccessibleRow:
         """Read a list item, without the columns in *hidden*; raises as `read_file`."""
         ids = self.fact_loader.list_id_facts(key.of, key.item)
         disclosure = self._rules.disclosure(ids)
-        attributes = wanted | self.fact_loader.row_attributes
+        attributes = projection | self.fact_loader.row_attributes
         records, fact_loader = self._fresh(disclosure)
         row = await self._read(
             disclosure,
-            lambda: records.row(key, wanted=attributes, hidden=hidden),
+            lambda: records.row(key, projection=attributes, hidden=hidden),
             ids=ids,
             pad_calls=lambda: self._pad_calls(key),
         )
@@ -210,7 +214,7 @@ class AccessChecker:
         unread = [key for key in dict.fromkeys(keys) if key not in self._folder_visibility]
         if unread:
             self._folder_visibility.update(dict.fromkeys(unread, False))
-            folders = await self.records.files(unread, wanted=self.fact_loader.file_attributes)
+            folders = await self.records.files(unread, projection=self.fact_loader.file_attributes)
             allowed = await self.check_files(folders)
             self._folder_visibility.update(
                 {
@@ -326,15 +330,15 @@ class AccessChecker:
         return Blocked(self._rules.blocking_rule(facts), action=action, facts=facts)
 
     async def _read_item(
-        self, key: ItemKey, wanted: AbstractSet[str], action: BlockedAction
+        self, key: ItemKey, projection: AbstractSet[str], action: BlockedAction
     ) -> tuple[File, Facts]:
         ids = await self.fact_loader.load_item_id_facts(key)
-        attributes = frozenset(wanted | self.fact_loader.file_attributes)
+        attributes = frozenset(projection | self.fact_loader.file_attributes)
         disclosure = self._rules.disclosure(ids, listing=action is not BlockedAction.READ)
         records, fact_loader = self._fresh(disclosure)
         file = await self._read(
             disclosure,
-            lambda: records.file(key, wanted=attributes),
+            lambda: records.file(key, projection=attributes),
             ids=ids,
             action=action,
             pad_calls=lambda: self._pad_calls(key),
@@ -360,9 +364,9 @@ class AccessChecker:
         """
         content = self.content.exhaustive()
         if isinstance(key, ItemKey):
-            await self.fact_loader.pad_calls(lambda: content.items([key], wanted=NOTHING))
+            await self.fact_loader.pad_calls(lambda: content.items([key], projection=NOTHING))
         else:
-            await self.fact_loader.pad_calls(lambda: content.rows_by_id([key], wanted=NOTHING))
+            await self.fact_loader.pad_calls(lambda: content.rows_by_id([key], projection=NOTHING))
 
     async def _read(
         self,

@@ -71,10 +71,10 @@ async def _list_page(
 ) -> tuple[list[File], str | None]:
     """Read one page of a folder and the cursor of the next; a folder that is gone is empty."""
     query = FileQuery(order=Order(by="modified_time"), limit=_PAGE_SIZE)
-    wanted = access.fact_loader.file_attributes
+    projection = access.fact_loader.file_attributes
     try:
         page = await access.content.files(
-            [folder], query, cursor=cursor, wanted=wanted, reuse_listing=cursor is not None
+            [folder], query, cursor=cursor, projection=projection, reuse_listing=cursor is not None
         )
     except Missing:
         return [], None

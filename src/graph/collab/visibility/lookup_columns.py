@@ -33,7 +33,7 @@ COUNT_COLUMNS = frozenset(
 
 
 async def find_hidden_columns(
-    caller: Caller, access: AccessChecker, key: ListKey, wanted: AbstractSet[str]
+    caller: Caller, access: AccessChecker, key: ListKey, projection: AbstractSet[str]
 ) -> frozenset[str]:
     """
     Return the columns of a list whose values must not be shown, by the mask or by the rules.
@@ -41,7 +41,7 @@ async def find_hidden_columns(
     *wanted* are the requested attributes of the list's items.
     """
     masked = masked_columns(caller)
-    if access.unrestricted or "fields" not in wanted:
+    if access.unrestricted or "fields" not in projection:
         return masked
     columns = await access.records.columns(key)
     paths = await _hidden_paths(access, key, columns)

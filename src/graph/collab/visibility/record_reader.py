@@ -32,17 +32,19 @@ class RecordReader:
         """Return a reader of even cost; see `MergedContent.exhaustive`."""
         return RecordReader(self.content.exhaustive(), None)
 
-    async def file(self, key: ItemKey, *, wanted: AbstractSet[str]) -> File:
+    async def file(self, key: ItemKey, *, projection: AbstractSet[str]) -> File:
         """Read a file or folder."""
         if self.loaders is None or key.item == ROOT:  # a batch knows no root by this name
-            return await self.content.item(key, wanted=wanted)
-        return await self.loaders.item(key, frozenset(wanted))
+            return await self.content.item(key, projection=projection)
+        return await self.loaders.item(key, frozenset(projection))
 
-    async def row(self, key: RowKey, *, wanted: AbstractSet[str], hidden: AbstractSet[str]) -> Row:
+    async def row(
+        self, key: RowKey, *, projection: AbstractSet[str], hidden: AbstractSet[str]
+    ) -> Row:
         """Read a list item; *hidden* as in `RowQuery`."""
         if self.loaders is None:
-            return await self.content.row(key, wanted=wanted, hidden=hidden)
-        return await self.loaders.row(key, frozenset(wanted), hidden=hidden)
+            return await self.content.row(key, projection=projection, hidden=hidden)
+        return await self.loaders.row(key, frozenset(projection), hidden=hidden)
 
     async def site(self, site: str) -> Site:
         """Read a site."""
@@ -72,12 +74,12 @@ class RecordReader:
         """Return the columns of a list, at most one minute old."""
         return await (self.loaders or self.content).columns(key)
 
-    async def files(self, keys: Sequence[ItemKey], *, wanted: AbstractSet[str]) -> list[File]:
+    async def files(self, keys: Sequence[ItemKey], *, projection: AbstractSet[str]) -> list[File]:
         """Read files or folders; those that cannot be read are left out."""
         if self.loaders is None:
-            items = await self.content.items(keys, wanted=wanted)
+            items = await self.content.items(keys, projection=projection)
             return [item for item in items.values() if isinstance(item, File)]
-        read, attributes = self.loaders.item, frozenset(wanted)
+        read, attributes = self.loaders.item, frozenset(projection)
         results = await gather_results([read(key, attributes) for key in keys])
         return [result for result in results if isinstance(result, File)]
 

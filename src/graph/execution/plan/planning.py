@@ -81,7 +81,7 @@ class Plan:
         collected: graphql-core's cache of the fields collected below the roots. It adds missing
             entries, which are the same for every request. The values are kept alive here,
             because steps, mixed steps and calls are keyed by their `id`.
-        wanted: Root response key -> type -> the needed record attributes
+        projection: Root response key -> type -> the needed record attributes
             (`graph.execution.requested_fields`, which adds the response keys of edges).
         steps: By the `id` of the field's nodes.
         mixed_steps: By the `id` of the selection's collected fields.
@@ -93,7 +93,7 @@ class Plan:
     root_type: GraphQLObjectType
     roots: GroupedFieldSet
     collected: Collected
-    wanted: dict[Hashable, Mapping[str, frozenset[str]]]
+    projection: dict[Hashable, Mapping[str, frozenset[str]]]
     steps: Mapping[int, Step]
     mixed_steps: Mapping[int, MixedStep]
     calls: Mapping[int, FieldCall]
@@ -136,7 +136,7 @@ class Planner:
                 root_type=root,
                 roots=roots,
                 collected=self._collected,
-                wanted={key: self._wanted(root, details) for key, details in roots.items()},
+                projection={key: self._projection(root, details) for key, details in roots.items()},
                 steps=self._steps,
                 mixed_steps=self._mixed_steps,
                 calls=self._calls,
@@ -187,7 +187,7 @@ class Planner:
             if call is not None:
                 self._calls[id(details)] = call
 
-    def _wanted(
+    def _projection(
         self, owner: GraphQLObjectType, details: FieldDetailsList
     ) -> Mapping[str, frozenset[str]]:
         _, below = self._type(owner, details)

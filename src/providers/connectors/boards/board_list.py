@@ -16,10 +16,12 @@ Boards = Sequence[response_types.Board | None]
 class BoardList:
     """The boards that match a query: newest first, or by id when the query lists their ids."""
 
-    def __init__(self, client: BoardClient, query: BoardQuery, wanted: AbstractSet[str]) -> None:
+    def __init__(
+        self, client: BoardClient, query: BoardQuery, projection: AbstractSet[str]
+    ) -> None:
         self._client = client
         self._query = query
-        self._wanted = wanted | {"name"}
+        self._projection = projection | {"name"}
         self._chosen = None if query.only is None else sorted(query.only)
 
     async def page(self, after: TaskPosition | None) -> BoardSlice:
@@ -34,7 +36,7 @@ class BoardList:
                 board = page[index]
                 seen, last = number * PAGE + index + 1, board.id if board else last
                 if board is not None and self._is_listed(board):
-                    boards.append(mapping.board(board, self._wanted))
+                    boards.append(mapping.board(board, self._projection))
                 if len(boards) == self._query.limit:
                     more = more or index + 1 < len(page)
                     return BoardSlice(tuple(boards), TaskPosition(seen, last) if more else None)
@@ -49,7 +51,7 @@ class BoardList:
             ids = self._chosen[number * PAGE : (number + 1) * PAGE]
             return await self._by_id(ids), (number + 1) * PAGE < len(self._chosen)
         data = await self._client.read(
-            documents.boards(self._wanted),
+            documents.boards(self._projection),
             response_types.BoardsData,
             n=PAGE,
             p=number + 1,
@@ -62,7 +64,10 @@ class BoardList:
         if not ids:
             return ()
         data = await self._client.read(
-            documents.boards_by_id(self._wanted), response_types.BoardsData, b=list(ids), n=len(ids)
+            documents.boards_by_id(self._projection),
+            response_types.BoardsData,
+            b=list(ids),
+            n=len(ids),
         )
         boards = {board.id: board for board in data.boards or () if board is not None}
         return list(map(boards.get, ids))

@@ -73,17 +73,17 @@ DELETE = "mutation($i:ID){delete_item(item_id:$i){id}}"
 COMMENT = "mutation($i:ID,$t:String!){create_update(item_id:$i,body:$t){id}}"
 
 
-def boards(wanted: AbstractSet[str]) -> str:
+def boards(projection: AbstractSet[str]) -> str:
     """Return the query for a page of boards; variables n, p, s (State)."""
     return (
         "query($n:Int,$p:Int,$s:State){boards(limit:$n,page:$p,state:$s,order_by:created_at)"
-        f"{{{_board(wanted)}}}}}"
+        f"{{{_board(projection)}}}}}"
     )
 
 
-def boards_by_id(wanted: AbstractSet[str]) -> str:
+def boards_by_id(projection: AbstractSet[str]) -> str:
     """Return the query for boards by id; variables b, n."""
-    return f"query($b:[ID!],$n:Int){{boards(ids:$b,limit:$n,state:all){{{_board(wanted)}}}}}"
+    return f"query($b:[ID!],$n:Int){{boards(ids:$b,limit:$n,state:all){{{_board(projection)}}}}}"
 
 
 def first_page(values: "ColumnValueSelection", visibility: ItemVisibility, *, count: bool) -> str:
@@ -156,11 +156,11 @@ class ColumnValueSelection:
         self.declared = ""
         self._visibility = visibility
         self.own = self._select("o", own)
-        self.below = self._select("u", below) if "sub_items" in visibility.wanted else ""
+        self.below = self._select("u", below) if "sub_items" in visibility.projection else ""
 
     def _select(self, variable: str, ids: Iterable[str] | None) -> str:
-        every_type = "column_values" in self._visibility.wanted
-        types = {name for field in self._visibility.wanted & DERIVED for name in _TYPES[field]}
+        every_type = "column_values" in self._visibility.projection
+        types = {name for field in self._visibility.projection & DERIVED for name in _TYPES[field]}
         if not every_type and not types:
             return ""
         arguments = []
@@ -178,7 +178,7 @@ class ColumnValueSelection:
             "id type text value column{id title type}"
             " ...on DropdownValue{values{label}} ...on TagsValue{tags{name}}"
         )
-        if "column_values" not in self._visibility.wanted:
+        if "column_values" not in self._visibility.projection:
             return fields
         fields += " ...on FormulaValue{display_value}"
         if self._visibility.boards is None:  # these columns show values of other boards
@@ -189,25 +189,27 @@ class ColumnValueSelection:
         return fields
 
 
-def _board(wanted: AbstractSet[str]) -> str:
-    return " ".join(["id state type", *(text for name, text in _BOARD.items() if name in wanted)])
+def _board(projection: AbstractSet[str]) -> str:
+    return " ".join(
+        ["id state type", *(text for name, text in _BOARD.items() if name in projection)]
+    )
 
 
 def _item(values: ColumnValueSelection, visibility: ItemVisibility, *, single: bool) -> str:
-    fields = _own_fields(visibility.wanted) + values.own
+    fields = _own_fields(visibility.projection) + values.own
     if single:
         fields += " board{id} parent_item{id board{id}}"
-        if "comments" in visibility.wanted:
+        if "comments" in visibility.projection:
             fields += (
                 f" updates(limit:{MAX_COMMENTS}){{id body text_body created_at creator{{id name}}}}"
             )
-    if "sub_items" in visibility.wanted:
-        fields += f" subitems{{{_own_fields(visibility.wanted)}{values.below}}}"
+    if "sub_items" in visibility.projection:
+        fields += f" subitems{{{_own_fields(visibility.projection)}{values.below}}}"
     return fields
 
 
-def _own_fields(wanted: AbstractSet[str]) -> str:
-    fields = ["id state", *(text for name, text in _ITEM.items() if name in wanted)]
-    if wanted & {"group_id", "group_name"}:
-        fields.append("group{id title}" if "group_name" in wanted else "group{id}")
+def _own_fields(projection: AbstractSet[str]) -> str:
+    fields = ["id state", *(text for name, text in _ITEM.items() if name in projection)]
+    if projection & {"group_id", "group_name"}:
+        fields.append("group{id title}" if "group_name" in projection else "group{id}")
     return " ".join(fields)

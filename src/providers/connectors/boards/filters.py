@@ -63,8 +63,8 @@ def _people(query: ItemQuery, assignees: Sequence[str]) -> Iterator[tuple[Sequen
         yield [f"person-{user_id}" for user_id in assignees], "any_of"
 
 
-def _status(wanted: str, columns: Sequence[Column]) -> Rule | None:
-    folded = wanted.casefold()
+def _status(projection: str, columns: Sequence[Column]) -> Rule | None:
+    folded = projection.casefold()
     for column in source_columns(columns)["status"]:
         indexes = [
             int(index)

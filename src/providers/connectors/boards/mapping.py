@@ -28,7 +28,7 @@ _BREAK = re.compile(r"<br\s*/?>|</p>", re.IGNORECASE)
 _MARKUP = re.compile(r"<[^<>]*>")
 
 
-def board(native: response_types.Board, wanted: AbstractSet[str]) -> TaskBoard:
+def board(native: response_types.Board, projection: AbstractSet[str]) -> TaskBoard:
     """Return a board; its groups, columns and tags are None unless they are wanted."""
     return TaskBoard(
         provider=PROVIDER,
@@ -41,10 +41,10 @@ def board(native: response_types.Board, wanted: AbstractSet[str]) -> TaskBoard:
         folder_id=native.board_folder_id,
         folder_name=native.folder.name if native.folder else None,
         web_url=native.url,
-        groups=groups(native) if "groups" in wanted else None,
+        groups=groups(native) if "groups" in projection else None,
         columns=(
             tuple(column.record for column in column_types.columns(native.columns or ()))
-            if "columns" in wanted
+            if "columns" in projection
             else None
         ),
         tags=tuple(
@@ -52,7 +52,7 @@ def board(native: response_types.Board, wanted: AbstractSet[str]) -> TaskBoard:
             for tag in native.tags or ()
             if tag is not None
         )
-        if "tags" in wanted
+        if "tags" in projection
         else None,
     )
 
@@ -80,20 +80,20 @@ def item(
     *own* and *below* are the columns of its board and of its sub-items' board; None: those of its
     values.
     """
-    wanted = visibility.wanted
+    projection = visibility.projection
     cells = [_cell(column_value, visibility) for column_value in native.column_values or ()]
     return TaskItem(
         provider=PROVIDER,
         id=native.id,
         board_id=board_id,
         parent_id=native.parent_item.id if native.parent_item else None,
-        group_id=native.group.id if native.group and "group_id" in wanted else None,
-        group_name=native.group.title if native.group and "group_name" in wanted else None,
+        group_id=native.group.id if native.group and "group_id" in projection else None,
+        group_name=native.group.title if native.group and "group_name" in projection else None,
         name=native.name,
         created_at=parse_utc(native.created_at),
         updated_at=parse_utc(native.updated_at),
         web_url=native.url,
-        comments=_comments(native) if "comments" in wanted else None,
+        comments=_comments(native) if "comments" in projection else None,
         sub_items=tuple(
             msgspec.structs.replace(
                 item(subitem, board_id, _for_sub_items(visibility), own=below), parent_id=native.id
@@ -101,16 +101,16 @@ def item(
             for subitem in native.subitems or ()
             if subitem is not None and subitem.state in {None, "active"}
         )
-        if "sub_items" in wanted
+        if "sub_items" in projection
         else None,
-        column_values=_values(cells, own) if "column_values" in wanted else None,
-        **(derived_values(cells, wanted) if wanted & DERIVED else {}),
+        column_values=_values(cells, own) if "column_values" in projection else None,
+        **(derived_values(cells, projection) if projection & DERIVED else {}),
     )
 
 
 def _for_sub_items(visibility: ItemVisibility) -> ItemVisibility:
     return ItemVisibility(
-        wanted=visibility.wanted - {"sub_items", "comments"},
+        projection=visibility.projection - {"sub_items", "comments"},
         hidden=visibility.hidden,
         boards=visibility.boards,
     )

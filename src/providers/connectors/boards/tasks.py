@@ -51,27 +51,29 @@ class BoardTasks:
         self._writer = Writer(self._client, locks)
 
     async def boards(
-        self, query: BoardQuery, *, after: TaskPosition | None, wanted: AbstractSet[str]
+        self, query: BoardQuery, *, after: TaskPosition | None, projection: AbstractSet[str]
     ) -> BoardSlice:
         if query.only is not None:
             query = replace(query, only=set(filter(_ID.fullmatch, query.only)))
-        fields = wanted - {"groups", "columns", "tags"}
+        fields = projection - {"groups", "columns", "tags"}
         return await BoardList(self._client, query, fields).page(after)
 
-    async def board(self, board_id: str, *, wanted: AbstractSet[str]) -> TaskBoard:
-        return unwrap((await self.boards_by_id([board_id], wanted=wanted))[board_id])
+    async def board(self, board_id: str, *, projection: AbstractSet[str]) -> TaskBoard:
+        return unwrap((await self.boards_by_id([board_id], projection=projection))[board_id])
 
     async def boards_by_id(
-        self, board_ids: Sequence[str], *, wanted: AbstractSet[str]
+        self, board_ids: Sequence[str], *, projection: AbstractSet[str]
     ) -> Mapping[str, TaskBoard | ProviderFailure]:
         boards: dict[str, response_types.Board] = {}
         for ids in _chunks(board_ids):
             data = await self._client.read(
-                documents.boards_by_id(wanted), response_types.BoardsData, b=ids, n=len(ids)
+                documents.boards_by_id(projection), response_types.BoardsData, b=ids, n=len(ids)
             )
             boards |= {board.id: board for board in data.boards or () if _is_board(board)}
         return {
-            board_id: mapping.board(boards[board_id], wanted) if board_id in boards else Missing()
+            board_id: mapping.board(boards[board_id], projection)
+            if board_id in boards
+            else Missing()
             for board_id in board_ids
         }
 
@@ -84,7 +86,7 @@ class BoardTasks:
         visibility: ItemVisibility,
     ) -> ItemSlice:
         _require_valid_id(board_id)
-        visibility = replace(visibility, wanted=visibility.wanted - {"comments"})
+        visibility = replace(visibility, projection=visibility.projection - {"comments"})
         columns: tuple[Column, ...] = ()
         assignees: tuple[str, ...] = ()
         own = below = None
@@ -230,7 +232,7 @@ class BoardTasks:
         self, columns: Iterable[Column], visibility: ItemVisibility
     ) -> tuple[Column, ...] | None:
         """Return the columns of the sub-items; None when sub-items are not wanted."""
-        if "sub_items" not in visibility.wanted:
+        if "sub_items" not in visibility.projection:
             return None
         board_id = column_types.sub_board(columns)
         return await self._columns(board_id) if board_id and _ID.fullmatch(board_id) else ()
@@ -290,10 +292,10 @@ _REVEALED = DERIVED | {"name", "sub_items", "created_at", "updated_at"}
 
 def _is_selective(visibility: ItemVisibility) -> bool:
     """Whether a wanted column type may have hidden columns too."""
-    if "column_values" in visibility.wanted:
+    if "column_values" in visibility.projection:
         return bool(visibility.hidden & _REVEALED)
     return len(visibility.hidden & {"status", "priority"}) == 1 and bool(
-        visibility.wanted & {"status", "priority"}
+        visibility.projection & {"status", "priority"}
     )
 
 

@@ -93,17 +93,17 @@ class CaldavCalendars:
         is_complete = expansion.complete and not expansion.cut and objects.complete
         if len(listed) > MAX_EVENTS:
             listed = _first(listed, newest_first=newest_first)
-        return _listed(listed, selection.wanted, parsed, complete=is_complete)
+        return _listed(listed, selection.projection, parsed, complete=is_complete)
 
-    async def event(self, calendar: str, event: str, *, wanted: AbstractSet[str]) -> Event:
+    async def event(self, calendar: str, event: str, *, projection: AbstractSet[str]) -> Event:
         name = event.partition(SEPARATOR)[0]
         read = occurrence(await self._objects.one(calendar, name), event)
         if read is None:
             raise Missing
-        return mapping.events([read], wanted)[0]
+        return mapping.events([read], projection)[0]
 
     async def events_by_id(
-        self, names: Sequence[EventName], *, wanted: AbstractSet[str]
+        self, names: Sequence[EventName], *, projection: AbstractSet[str]
     ) -> Mapping[EventName, Event]:
         by_calendar: dict[str, dict[str, None]] = {}
         for name in names:
@@ -121,16 +121,18 @@ class CaldavCalendars:
             parsed = objects.get((name.calendar, name.event.partition(SEPARATOR)[0]))
             event = None if parsed is None else occurrence(parsed, name.event)
             if event is not None:
-                events[name] = mapping.events([event], wanted)[0]
+                events[name] = mapping.events([event], projection)[0]
         return events
 
     async def instances(
-        self, calendar: str, series: str, span: Span, *, wanted: AbstractSet[str]
+        self, calendar: str, series: str, span: Span, *, projection: AbstractSet[str]
     ) -> EventList:
         parsed = await self._objects.one(calendar, series)
         expansion = await _expand([parsed], span, cancelled=False)
         listed = _first(expansion.events, newest_first=False)
-        return _listed(listed, wanted, [parsed], complete=expansion.complete and not expansion.cut)
+        return _listed(
+            listed, projection, [parsed], complete=expansion.complete and not expansion.cut
+        )
 
     async def first_pages(
         self, calendars: Sequence[str], selection: EventSelection
@@ -166,14 +168,14 @@ class CaldavCalendars:
 
 def _listed(
     listed: Sequence[Occurrence],
-    wanted: AbstractSet[str],
+    projection: AbstractSet[str],
     objects: Sequence[CalendarObject],
     *,
     complete: bool,
 ) -> EventList:
-    events = mapping.events(listed, wanted)
+    events = mapping.events(listed, projection)
     doubts = _doubts(objects)
-    if any(wanted & parsed.unread_people for parsed in objects):
+    if any(projection & parsed.unread_people for parsed in objects):
         doubts = (*doubts, UnreadPeople())
     return EventList(events, complete=complete, doubts=doubts)
 

@@ -12,15 +12,15 @@ from providers.records.calendar import Attendee, Event
 _WITH_ROOMS = frozenset({ROOMS})
 
 
-def events(occurrences: Sequence[Occurrence], wanted: AbstractSet[str]) -> list[Event]:
+def events(occurrences: Sequence[Occurrence], projection: AbstractSet[str]) -> list[Event]:
     """
     Make records of occurrences, in their order.
 
     Attributes that are not wanted stay None, except the id and the times. Without `ROOMS` in
     *wanted*, meeting rooms are left out.
     """
-    builder = _FULL if wanted >= _WITH_ROOMS else _WITHOUT_ROOMS
-    return builder.records(occurrences, wanted)
+    builder = _FULL if projection >= _WITH_ROOMS else _WITHOUT_ROOMS
+    return builder.records(occurrences, projection)
 
 
 def is_busy(occurrence: Occurrence, owner: AbstractSet[str]) -> bool:

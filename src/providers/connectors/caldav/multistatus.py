@@ -153,8 +153,8 @@ def query_body(span: Span) -> bytes:
 def multiget_body(hrefs: Sequence[str]) -> bytes:
     """Return the body of a REPORT for calendar objects."""
     listed = "".join(f"<D:href>{escape(href)}</D:href>" for href in hrefs)
-    wanted = _prop([f"{DAV}getetag", f"{CALDAV}calendar-data"])
-    return _document("C:calendar-multiget", wanted + listed)
+    projection = _prop([f"{DAV}getetag", f"{CALDAV}calendar-data"])
+    return _document("C:calendar-multiget", projection + listed)
 
 
 def _document(name: str, content: str) -> bytes:

@@ -112,8 +112,8 @@ class Zones:
         return zone
 
     def _in_other_case(self, name: str) -> tzinfo | None:
-        wanted = name.strip().casefold()
-        zones = (zone for known, zone in self.defined.items() if known.casefold() == wanted)
+        projection = name.strip().casefold()
+        zones = (zone for known, zone in self.defined.items() if known.casefold() == projection)
         return next(zones, None)
 
 

@@ -80,14 +80,14 @@ def site_of(
 
 
 def file(
-    item: response_types.Item, wanted: AbstractSet[str], *, within: str
+    item: response_types.Item, projection: AbstractSet[str], *, within: str
 ) -> records.File | None:
     """
     Map a file or folder.
 
     Args:
         item: The response.
-        wanted: Attributes of `records.File`; the others stay empty, facts unknown.
+        projection: Attributes of `records.File`; the others stay empty, facts unknown.
         within: The drive id that was requested.
 
     Returns:
@@ -110,19 +110,21 @@ def file(
         ancestor_names=_ancestor_names(item),
         target=_target(item.remote_item),
         mime_type=None if is_folder or item.file is None else item.file.mime_type or None,
-        name=item.name if "name" in wanted else None,
-        size=item.size if "size" in wanted else None,
-        created_time=parse_utc(item.created_date_time) if "created_time" in wanted else None,
+        name=item.name if "name" in projection else None,
+        size=item.size if "size" in projection else None,
+        created_time=parse_utc(item.created_date_time) if "created_time" in projection else None,
         modified_time=parse_utc(item.last_modified_date_time)
-        if "modified_time" in wanted
+        if "modified_time" in projection
         else None,
-        owners=_users(item.created_by, "owner") if "owners" in wanted else None,
-        editors=_users(item.last_modified_by, "writer") if "editors" in wanted else None,
-        description=(item.description or None) if "description" in wanted else None,
-        web_view_link=item.web_url if "web_view_link" in wanted else None,
-        download_link=item.download_url if "download_link" in wanted and not is_folder else None,
-        parent_folder_name=_parent_name(item) if "parent_folder_name" in wanted else None,
-        etag=item.etag if "etag" in wanted else None,
+        owners=_users(item.created_by, "owner") if "owners" in projection else None,
+        editors=_users(item.last_modified_by, "writer") if "editors" in projection else None,
+        description=(item.description or None) if "description" in projection else None,
+        web_view_link=item.web_url if "web_view_link" in projection else None,
+        download_link=item.download_url
+        if "download_link" in projection and not is_folder
+        else None,
+        parent_folder_name=_parent_name(item) if "parent_folder_name" in projection else None,
+        etag=item.etag if "etag" in projection else None,
         site=site_of(reference, ids) or UNKNOWN,
         list_id=_lower(ids.list_id) if ids is not None else UNKNOWN,
         list_item_id=(ids.list_item_id or UNKNOWN) if ids is not None else UNKNOWN,
@@ -239,7 +241,7 @@ def _grant(
 def row(
     item: response_types.ListItem,
     key: ListKey,
-    wanted: AbstractSet[str],
+    projection: AbstractSet[str],
     *,
     selection: FieldSelection = ALL_FIELDS,
 ) -> records.Row:
@@ -249,7 +251,7 @@ def row(
     Args:
         item: The response; its id is well-formed.
         key: Its list.
-        wanted: Attributes of `records.Row`; the others stay empty, facts unknown.
+        projection: Attributes of `records.Row`; the others stay empty, facts unknown.
         selection: The values that `fields` shall have.
     """
     values = item.fields or {}
@@ -266,21 +268,23 @@ def row(
         site=key.site,
         list=key.list,
         number=item.id,
-        name=_title(values, item) if "name" in wanted else None,
-        web_url=item.web_url if "web_url" in wanted else None,
-        content_type=content_type.name if content_type and "content_type" in wanted else None,
+        name=_title(values, item) if "name" in projection else None,
+        web_url=item.web_url if "web_url" in projection else None,
+        content_type=content_type.name if content_type and "content_type" in projection else None,
         created_date_time=(
-            parse_utc(item.created_date_time) if "created_date_time" in wanted else None
+            parse_utc(item.created_date_time) if "created_date_time" in projection else None
         ),
         last_modified_date_time=(
-            parse_utc(item.last_modified_date_time) if "last_modified_date_time" in wanted else None
+            parse_utc(item.last_modified_date_time)
+            if "last_modified_date_time" in projection
+            else None
         ),
-        fields=fields if "fields" in wanted else None,
-        created_by=_name(item.created_by) if "created_by" in wanted else None,
-        last_modified_by=_name(item.last_modified_by) if "last_modified_by" in wanted else None,
+        fields=fields if "fields" in projection else None,
+        created_by=_name(item.created_by) if "created_by" in projection else None,
+        last_modified_by=_name(item.last_modified_by) if "last_modified_by" in projection else None,
         etag=item.etag,
         content_type_id=_content_type_id(item),
-        file=_file_of_row(item, wanted),
+        file=_file_of_row(item, projection),
     )
 
 
@@ -297,10 +301,10 @@ def _name(identities: response_types.IdentitySet | None) -> str | None:
 
 
 def _file_of_row(
-    item: response_types.ListItem, wanted: AbstractSet[str]
+    item: response_types.ListItem, projection: AbstractSet[str]
 ) -> records.File | records.Unknown | None:
     """Return the file behind a list item; None when there surely is none."""
-    if "file" not in wanted:
+    if "file" not in projection:
         return UNKNOWN
     drive_item = item.drive_item
     if drive_item is None:

@@ -58,33 +58,35 @@ _DRIVE_ITEM = "driveItem($select=id,name,file,folder,package,root,parentReferenc
 
 
 @lru_cache(maxsize=512)
-def file(wanted: AbstractSet[str]) -> Params:
+def file(projection: AbstractSet[str]) -> Params:
     """Return the options that select attributes of a file, or of every file of a listing."""
-    names = [name for attribute, names in _FILE.items() if attribute in wanted for name in names]
+    names = [
+        name for attribute, names in _FILE.items() if attribute in projection for name in names
+    ]
     select = ("$select", ",".join(dict.fromkeys((*_ALWAYS, *names))))
-    if "content_type_id" in wanted:
+    if "content_type_id" in projection:
         return (select, ("$expand", _CONTENT_TYPE))
     return (select,)
 
 
-def row(wanted: AbstractSet[str], columns: tuple[str, ...] | None) -> Params:
+def row(projection: AbstractSet[str], columns: tuple[str, ...] | None) -> Params:
     """
     Return the options that select attributes of a list item.
 
     Args:
-        wanted: Attributes of `records.Row`.
+        projection: Attributes of `records.Row`.
         columns: The columns that `fields` must contain; None: every column.
     """
-    names = [name for attribute, names in _ROW.items() if attribute in wanted for name in names]
+    names = [name for attribute, names in _ROW.items() if attribute in projection for name in names]
     parts = []
-    if "fields" in wanted and columns is None:
+    if "fields" in projection and columns is None:
         parts.append("fields")
-    elif {"fields", "name"} & wanted or columns:
-        naming = _NAME_COLUMNS if "name" in wanted else ()
+    elif {"fields", "name"} & projection or columns:
+        naming = _NAME_COLUMNS if "name" in projection else ()
         parts.append(
             f"fields($select={','.join(dict.fromkeys((*(columns or ()), *naming))) or 'id'})"
         )
-    if "file" in wanted:
+    if "file" in projection:
         parts.append(_DRIVE_ITEM)
     options = [("$select", ",".join(dict.fromkeys(("id", *names))))]
     if parts:

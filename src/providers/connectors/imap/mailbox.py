@@ -70,21 +70,21 @@ class ImapMailbox:
         return ImapDrafts(self._connection)
 
     async def search(
-        self, query: MailQuery, *, after: MailPosition | None, wanted: AbstractSet[str]
+        self, query: MailQuery, *, after: MailPosition | None, projection: AbstractSet[str]
     ) -> MailSlice:
-        return await self._search(query, after, wanted, MAX_PAGES)
+        return await self._search(query, after, projection, MAX_PAGES)
 
-    async def first_page(self, query: MailQuery, *, wanted: AbstractSet[str]) -> MailSlice:
-        return await self._search(query, None, wanted, 1)
+    async def first_page(self, query: MailQuery, *, projection: AbstractSet[str]) -> MailSlice:
+        return await self._search(query, None, projection, 1)
 
-    async def get(self, message_id: str, *, wanted: AbstractSet[str]) -> mail_records.Email:
-        messages = await self.get_many([message_id], wanted=wanted)
+    async def get(self, message_id: str, *, projection: AbstractSet[str]) -> mail_records.Email:
+        messages = await self.get_many([message_id], projection=projection)
         if message_id not in messages:
             raise Missing
         return messages[message_id]
 
     async def get_many(
-        self, message_ids: Sequence[str], *, wanted: AbstractSet[str]
+        self, message_ids: Sequence[str], *, projection: AbstractSet[str]
     ) -> Mapping[str, mail_records.Email]:
         connection = await self._connection()
         named = (_location(connection.ids, name) for name in message_ids)
@@ -94,30 +94,32 @@ class ImapMailbox:
 
         async def run(session: Session) -> Mapping[str, mail_records.Email]:
             ids = connection.ids
-            folders = await _folders(session) if "labels" in wanted else {}
-            messages = await reading.read_messages(session, locations, wanted, ids, folders=folders)
-            if "thread_id" in wanted:
+            folders = await _folders(session) if "labels" in projection else {}
+            messages = await reading.read_messages(
+                session, locations, projection, ids, folders=folders
+            )
+            if "thread_id" in projection:
                 await thread_roots.settle(session, messages.values(), self._memory, ids)
-            emails = await mapping.emails_in_turns(list(messages.values()), wanted)
+            emails = await mapping.emails_in_turns(list(messages.values()), projection)
             return dict(zip(messages, emails, strict=True))
 
         return await connection.read(run)
 
-    async def thread(self, thread_id: str, *, wanted: AbstractSet[str]) -> mail_records.Thread:
-        conversations = await self.threads([thread_id], wanted=wanted)
+    async def thread(self, thread_id: str, *, projection: AbstractSet[str]) -> mail_records.Thread:
+        conversations = await self.threads([thread_id], projection=projection)
         if thread_id not in conversations:
             raise Missing
         return conversations[thread_id]
 
     async def threads(
-        self, thread_ids: Sequence[str], *, wanted: AbstractSet[str]
+        self, thread_ids: Sequence[str], *, projection: AbstractSet[str]
     ) -> Mapping[str, mail_records.Thread]:
         connection = await self._connection()
         roots = threads.roots(thread_ids, connection.ids)
         if not roots:  # the server is not asked
             return {}
         return await connection.read(
-            lambda session: threads.read(session, roots, wanted, connection.ids)
+            lambda session: threads.read(session, roots, projection, connection.ids)
         )
 
     async def attachment(self, message_id: str, attachment_id: str) -> AttachmentFile:
@@ -180,7 +182,7 @@ class ImapMailbox:
         self,
         query: MailQuery,
         after: MailPosition | None,
-        wanted: AbstractSet[str],
+        projection: AbstractSet[str],
         most_pages: int,
     ) -> MailSlice:
         async def run(session: Session, ids: MessageIds) -> MailSlice:
@@ -190,7 +192,7 @@ class ImapMailbox:
                 ids,
                 query=query,
                 after=after,
-                wanted=wanted,
+                projection=projection,
                 most_pages=most_pages,
             )
 

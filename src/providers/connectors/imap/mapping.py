@@ -64,22 +64,24 @@ class FetchedMessage:
 
 
 def emails(
-    messages: Sequence[FetchedMessage], wanted: AbstractSet[str]
+    messages: Sequence[FetchedMessage], projection: AbstractSet[str]
 ) -> list[mail_records.Email]:
     """Make records of messages, in their order; attributes that are not wanted stay None."""
-    return _EMAILS.records(messages, wanted)
+    return _EMAILS.records(messages, projection)
 
 
 async def emails_in_turns(
-    messages: Sequence[FetchedMessage], wanted: AbstractSet[str]
+    messages: Sequence[FetchedMessage], projection: AbstractSet[str]
 ) -> list[mail_records.Email]:
     """Do as `emails`; large messages are mapped in turns with other work of the event loop."""
     headers = sum(len(text) for message in messages for text in message.headers.values())
     parts = sum(len(message.structure.parts) for message in messages)
     size = headers + _CHARACTERS_PER_PART * parts
     if size <= _LONG:
-        return emails(messages, wanted)
-    return [email async for message in in_turns(messages) for email in emails([message], wanted)]
+        return emails(messages, projection)
+    return [
+        email async for message in in_turns(messages) for email in emails([message], projection)
+    ]
 
 
 def parse_headers(block: bytes) -> dict[str, str]:

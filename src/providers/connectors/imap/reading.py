@@ -122,7 +122,11 @@ _UID_VALIDITY = re.compile(rb"\[UIDVALIDITY (\d{1,10})\]", re.IGNORECASE)
 
 
 async def read(
-    session: Session, folder: Folder, uids: Iterable[int], wanted: AbstractSet[str], ids: MessageIds
+    session: Session,
+    folder: Folder,
+    uids: Iterable[int],
+    projection: AbstractSet[str],
+    ids: MessageIds,
 ) -> dict[int, FetchedMessage]:
     """
     Read messages of the folder that *session* has open, by UID; those that are gone are left out.
@@ -131,12 +135,12 @@ async def read(
         TooMuch: A body is larger than `MAX_BODY`.
         ProviderFailure: As `Session.command`.
     """
-    rows = await _rows(session, list(uids), wanted)
-    section = _headers_section(wanted)
+    rows = await _rows(session, list(uids), projection)
+    section = _headers_section(projection)
     messages = {}
     async for uid, row in in_turns(rows.items()):
         headers = parse_headers(_whole_lines(_bytes(row.get(section))))
-        root = thread_root(headers) if "thread_id" in wanted else None
+        root = thread_root(headers) if "thread_id" in projection else None
         message_id = ids.message_id(Location(folder.name, folder.uid_validity, uid))
         messages[uid] = FetchedMessage(
             id=message_id,
@@ -148,16 +152,16 @@ async def read(
             headers=headers,
             thread_id=None if root is None else ids.thread_id(root),
         )
-    if "body" in wanted:
+    if "body" in projection:
         await _read_bodies(session, messages)
-    elif "body_preview" in wanted:
+    elif "body_preview" in projection:
         await _read_previews(session, messages)
     await _read_charsets(session, messages)
     return messages
 
 
 async def _rows(
-    session: Session, uids: Sequence[int], wanted: AbstractSet[str]
+    session: Session, uids: Sequence[int], projection: AbstractSet[str]
 ) -> Mapping[int, Row]:
     """
     Return the items of messages by UID; those that are gone are left out.
@@ -166,17 +170,17 @@ async def _rows(
     is kept. All other items are whole.
     """
     with_labels = GMAIL in session.capabilities
-    items = _items(wanted, with_labels=with_labels)
+    items = _items(projection, with_labels=with_labels)
     rows = await session.fetch(sequence_sets.write(uids), items, max_row=MAX_ROW)
     if not any(row.is_cut for row in rows.values()):
         return rows
     has_nameless = rows.pop(0, None) is not None  # the server writes the UID behind the parts
-    expected = {"FLAGS", "INTERNALDATE", _headers_section(wanted)} - {""}
+    expected = {"FLAGS", "INTERNALDATE", _headers_section(projection)} - {""}
     lacking = [
         uid for uid in uids if (not expected <= rows[uid].keys() if uid in rows else has_nameless)
     ]
     if lacking:
-        items = _items(wanted, with_labels=with_labels, structure=False)
+        items = _items(projection, with_labels=with_labels, structure=False)
         others = await session.fetch(sequence_sets.write(lacking), items, max_row=MAX_ROW)
         for uid in others.keys() & set(lacking):
             rows[uid] = Row({**rows.get(uid, {}), **others[uid]}, is_cut=True)
@@ -189,33 +193,33 @@ async def _rows(
     return rows
 
 
-def _items(wanted: AbstractSet[str], *, with_labels: bool, structure: bool = True) -> str:
+def _items(projection: AbstractSet[str], *, with_labels: bool, structure: bool = True) -> str:
     """
     Return the items of the first FETCH; *with_labels*: the server has `X-GM-LABELS`.
 
     BODYSTRUCTURE is always among them, unless told otherwise: it alone tells whether there are
     attachments. It is the last one, because the end of an answer that is too long is dropped.
     """
-    names = _headers(wanted)
+    names = _headers(projection)
     section = f" BODY.PEEK[HEADER.FIELDS ({' '.join(names)})]" if names else ""
-    labels = f" {GMAIL_LABELS}" if with_labels and "labels" in wanted else ""
+    labels = f" {GMAIL_LABELS}" if with_labels and "labels" in projection else ""
     return f"UID FLAGS INTERNALDATE{labels}{section}{' BODYSTRUCTURE' if structure else ''}"
 
 
-def _headers(wanted: AbstractSet[str]) -> list[str]:
+def _headers(projection: AbstractSet[str]) -> list[str]:
     """Return the names of the headers that wanted attributes are read from, in order."""
-    return sorted(name for key in wanted & _HEADERS.keys() for name in _HEADERS[key])
+    return sorted(name for key in projection & _HEADERS.keys() for name in _HEADERS[key])
 
 
-def _headers_section(wanted: AbstractSet[str]) -> str:
-    names = _headers(wanted)
+def _headers_section(projection: AbstractSet[str]) -> str:
+    names = _headers(projection)
     return f"BODY[HEADER.FIELDS ({' '.join(names)})]" if names else ""
 
 
 async def read_messages(
     session: Session,
     locations: Sequence[Location],
-    wanted: AbstractSet[str],
+    projection: AbstractSet[str],
     ids: MessageIds,
     *,
     folders: Mapping[bytes, Folder],
@@ -226,7 +230,7 @@ async def read_messages(
     Args:
         session: Opens one folder after the other.
         locations: Where the messages are.
-        wanted: Attributes of `Email`.
+        projection: Attributes of `Email`.
         ids: The ids of the connection.
         folders: Folders by name, where labels are wanted.
     """
@@ -250,11 +254,11 @@ async def read_messages(
         except Missing:
             continue
         uids = [location.uid for location in some]
-        read_messages = await read(session, folder, uids, wanted, ids)
+        read_messages = await read(session, folder, uids, projection, ids)
         absent = [uid for uid in uids if uid not in read_messages]
         if absent and was_open:
             await _look_again(session)
-            read_messages |= await read(session, folder, absent, wanted, ids)
+            read_messages |= await read(session, folder, absent, projection, ids)
         messages |= {message.id: message for message in read_messages.values()}
     ordered = map(ids.message_id, locations)
     return {name: messages[name] for name in ordered if name in messages}

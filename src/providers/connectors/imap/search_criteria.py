@@ -45,14 +45,14 @@ def criteria(query: MailQuery) -> list[Criterion]:
 
 
 def _people(value: str | None, keys: list[str]) -> list[Criterion]:
-    wanted = (value or "").strip()
-    people = query_matching.addresses(wanted)
-    if query_matching.is_address(people[0]) or wanted.startswith("@"):
+    projection = (value or "").strip()
+    people = query_matching.addresses(projection)
+    if query_matching.is_address(people[0]) or projection.startswith("@"):
         parts = [person.rpartition("@") for person in people]
         return _any(
             keys, [f"{local}@{name}" for local, _, domain in parts for name in _domains(domain)]
         )
-    return [part for word in _words(upstream_phrases(wanted)) for part in _any(keys, [word])]
+    return [part for word in _words(upstream_phrases(projection)) for part in _any(keys, [word])]
 
 
 def _domains(domain: str) -> list[str]:

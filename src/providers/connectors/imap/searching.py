@@ -85,7 +85,7 @@ async def run(  # noqa: PLR0913 - the arguments of `MailPort.search`, and where 
     *,
     query: MailQuery,
     after: MailPosition | None,
-    wanted: AbstractSet[str],
+    projection: AbstractSet[str],
     most_pages: int,
 ) -> MailSlice:
     """
@@ -101,7 +101,7 @@ async def run(  # noqa: PLR0913 - the arguments of `MailPort.search`, and where 
     matches = await _search_folders(session, memory, query)
     # Nearly all that a server finds by words matches; of all messages of a folder few do.
     reads_many = search.restricts and not any(match.is_found for match in matches)
-    attributes = compared if reads_many else wanted | compared
+    attributes = compared if reads_many else projection | compared
     size = _PAGE if reads_many else query.limit + 1
     candidates = search.candidates(matches, ids)
     matching: list[tuple[Candidate, FetchedMessage]] = []
@@ -122,27 +122,27 @@ async def run(  # noqa: PLR0913 - the arguments of `MailPort.search`, and where 
         if len(matching) > query.limit:
             break
     shown = matching[: query.limit]
-    if not wanted <= attributes:
-        messages = await _read(session, ids, [candidate for candidate, _ in shown], wanted)
+    if not projection <= attributes:
+        messages = await _read(session, ids, [candidate for candidate, _ in shown], projection)
         shown = [(each, messages[each.id]) for each, _ in shown if each.id in messages]
-    if "thread_id" in wanted:
+    if "thread_id" in projection:
         await thread_roots.settle(session, (message for _, message in shown), memory, ids)
     whole = exhausted and len(matching) <= query.limit
     read = [message for _, message in shown]
     return MailSlice(
-        emails=tuple(await mapping.emails_in_turns(read, wanted)),
+        emails=tuple(await mapping.emails_in_turns(read, projection)),
         scanned_to=None if whole or len(matching) > query.limit or last is None else last.position,
         exhausted=whole,
         total=len(matching) if search.restricts else search.count(matches, ids),
         total_exact=exhausted or not search.restricts,
-        doubt=_doubt(read, wanted),
+        doubt=_doubt(read, projection),
     )
 
 
-def _doubt(messages: Sequence[FetchedMessage], wanted: AbstractSet[str]) -> Shortened | None:
+def _doubt(messages: Sequence[FetchedMessage], projection: AbstractSet[str]) -> Shortened | None:
     """Return the doubt of `MailSlice`; where attachments are hidden their number is, too."""
     is_whole = all(message.structure.is_whole for message in messages)
-    return None if is_whole or "attachments" not in wanted else Shortened()
+    return None if is_whole or "attachments" not in projection else Shortened()
 
 
 class _Search:
@@ -277,7 +277,7 @@ _MAX_KEYWORD = 50  # Dovecot's bound
 
 
 async def _read(
-    session: Session, ids: MessageIds, candidates: Sequence[Candidate], wanted: AbstractSet[str]
+    session: Session, ids: MessageIds, candidates: Sequence[Candidate], projection: AbstractSet[str]
 ) -> dict[str, FetchedMessage]:
     """Read messages by id, folder by folder; those that are gone are left out."""
     messages: dict[str, FetchedMessage] = {}
@@ -287,6 +287,6 @@ async def _read(
     for name, some in by_folder.items():
         await reading.open_folder(session, name)
         uids = [candidate.uid for candidate in some]
-        read = await reading.read(session, some[0].folder, uids, wanted, ids)
+        read = await reading.read(session, some[0].folder, uids, projection, ids)
         messages |= {message.id: message for message in read.values()}
     return messages

@@ -127,14 +127,14 @@ class Sender:
         return await self._connection.read(work)
 
     async def _quoted(self, location: Location, reply: Reply) -> mail_records.Email:
-        wanted = quoting.QUOTED_ATTRIBUTES - reply.hidden
+        projection = quoting.QUOTED_ATTRIBUTES - reply.hidden
 
         async def work(session: Session) -> mail_records.Email:
             ids = self._connection.ids
-            messages = await reading.read_messages(session, [location], wanted, ids, folders={})
+            messages = await reading.read_messages(session, [location], projection, ids, folders={})
             if not messages:
                 raise Missing
-            return mapping.emails(list(messages.values()), wanted)[0]
+            return mapping.emails(list(messages.values()), projection)[0]
 
         return await self._connection.read(work)
 

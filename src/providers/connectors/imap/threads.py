@@ -35,7 +35,7 @@ def roots(thread_ids: Sequence[str], ids: MessageIds) -> dict[str, bytes]:
 
 
 async def read(
-    session: Session, roots: Mapping[str, bytes], wanted: AbstractSet[str], ids: MessageIds
+    session: Session, roots: Mapping[str, bytes], projection: AbstractSet[str], ids: MessageIds
 ) -> Mapping[str, mail_records.Thread]:
     """Return the threads that exist by native id, of one at least; see `MailPort.threads`."""
     by_thread: dict[str, list[FetchedMessage]] = {thread_id: [] for thread_id in roots}
@@ -55,7 +55,7 @@ async def read(
                     for uid in matching[-MAX_IN_THREAD:]
                 )
                 uids = [each.uid for each in locations if ids.message_id(each) not in messages]
-                messages |= await _read_folder(session, folder, uids, wanted, ids)
+                messages |= await _read_folder(session, folder, uids, projection, ids)
         known = {message_id for message in messages.values() for message_id in _own_id(message)}
         # Answers that name their parent alone do not name the root.
         sought = sorted(known.difference(sought, roots.values()) - answered)[:MAX_SOUGHT]
@@ -66,7 +66,7 @@ async def read(
         if message.thread_id in by_thread:
             by_thread[message.thread_id].append(message)
     return {
-        thread_id: _thread(thread_id, messages, wanted)
+        thread_id: _thread(thread_id, messages, projection)
         for thread_id, messages in by_thread.items()
         if messages
     }
@@ -85,12 +85,16 @@ def _own_id(message: FetchedMessage) -> list[bytes]:
 
 
 async def _read_folder(
-    session: Session, folder: Folder, uids: Sequence[int], wanted: AbstractSet[str], ids: MessageIds
+    session: Session,
+    folder: Folder,
+    uids: Sequence[int],
+    projection: AbstractSet[str],
+    ids: MessageIds,
 ) -> dict[str, FetchedMessage]:
     """Read messages of the open folder by native id; drafts are left out."""
     if not uids:
         return {}
-    messages = await reading.read(session, folder, uids, wanted | {"thread_id"}, ids)
+    messages = await reading.read(session, folder, uids, projection | {"thread_id"}, ids)
     return {
         message.id: message
         for message in messages.values()
@@ -99,8 +103,8 @@ async def _read_folder(
 
 
 def _thread(
-    thread_id: str, messages: list[FetchedMessage], wanted: AbstractSet[str]
+    thread_id: str, messages: list[FetchedMessage], projection: AbstractSet[str]
 ) -> mail_records.Thread:
     messages.sort(key=lambda message: (message.received_at, message.id))
-    emails = mapping.emails(messages[-MAX_IN_THREAD:], wanted)
+    emails = mapping.emails(messages[-MAX_IN_THREAD:], projection)
     return mail_records.Thread(id=thread_id, provider=mapping.PROVIDER, messages=tuple(emails))

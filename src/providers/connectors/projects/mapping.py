@@ -59,9 +59,9 @@ _COLUMN: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 
 
-def board_fields(wanted: AbstractSet[str]) -> str:
+def board_fields(projection: AbstractSet[str]) -> str:
     """Return the `opt_fields` of a project."""
-    return ",".join(["gid", "archived", *(_BOARD[name] for name in _BOARD if name in wanted)])
+    return ",".join(["gid", "archived", *(_BOARD[name] for name in _BOARD if name in projection)])
 
 
 def item_fields(visibility: ItemVisibility, columns: Iterable[Column]) -> str:
@@ -71,7 +71,9 @@ def item_fields(visibility: ItemVisibility, columns: Iterable[Column]) -> str:
     Values of custom fields can be requested by type only, so a hidden value may come along;
     `item` drops it.
     """
-    fields = {path for name, paths in _ITEM.items() if name in visibility.wanted for path in paths}
+    fields = {
+        path for name, paths in _ITEM.items() if name in visibility.projection for path in paths
+    }
     for column in _visible_columns(visibility, tuple(columns)):
         if column.id in _COLUMN:
             fields.update(_COLUMN[column.id])
@@ -107,7 +109,7 @@ def item(
     parent_id: str | None = None,
 ) -> TaskItem:
     """Return a task of a project as an item, with the columns of that project."""
-    columns, wanted = tuple(columns), visibility.wanted
+    columns, projection = tuple(columns), visibility.projection
     visible_ids = {column.id for column in _visible_columns(visibility, columns)}
     fields = {field.gid: field for field in task.custom_fields or ()}
     cells = [
@@ -120,15 +122,17 @@ def item(
         id=task.gid,
         board_id=board_id,
         parent_id=parent_id,
-        group_id=section.gid if section and "group_id" in wanted else None,
-        group_name=section.name if section and "group_name" in wanted else None,
-        name=task.name if "name" in wanted else None,
+        group_id=section.gid if section and "group_id" in projection else None,
+        group_name=section.name if section and "group_name" in projection else None,
+        name=task.name if "name" in projection else None,
         created_at=parse_utc(task.created_at),
         updated_at=parse_utc(task.modified_at),
         web_url=task.permalink_url,
-        sub_items=() if "sub_items" in wanted else None,
-        column_values=tuple(cell.record for cell in cells) if "column_values" in wanted else None,
-        **(derived_values(cells, wanted) if wanted & DERIVED else {}),
+        sub_items=() if "sub_items" in projection else None,
+        column_values=tuple(cell.record for cell in cells)
+        if "column_values" in projection
+        else None,
+        **(derived_values(cells, projection) if projection & DERIVED else {}),
     )
 
 
@@ -145,9 +149,9 @@ def comment(story: response_types.Story) -> TaskComment:
 def _visible_columns(visibility: ItemVisibility, columns: tuple[Column, ...]) -> list[Column]:
     """Return the columns whose values are wanted and visible."""
     hidden_ids = revealing_columns(columns, visibility.hidden)
-    if "column_values" not in visibility.wanted:
+    if "column_values" not in visibility.projection:
         sources = source_columns(columns)
-        ids = {column.id for name in visibility.wanted & DERIVED for column in sources[name]}
+        ids = {column.id for name in visibility.projection & DERIVED for column in sources[name]}
     else:
         ids = {column.id for column in columns}
     return [column for column in columns if column.id in ids - hidden_ids]

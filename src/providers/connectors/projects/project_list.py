@@ -17,10 +17,12 @@ _CONCURRENCY = 8  # projects of a scope that are read at the same time
 class ProjectList:
     """The projects of an account that match a query."""
 
-    def __init__(self, client: ProjectClient, query: BoardQuery, wanted: AbstractSet[str]) -> None:
+    def __init__(
+        self, client: ProjectClient, query: BoardQuery, projection: AbstractSet[str]
+    ) -> None:
         self._client = client
         self._query = query
-        self._fields = mapping.board_fields(wanted | {"name"})
+        self._fields = mapping.board_fields(projection | {"name"})
 
     async def page(self, after: TaskPosition | None) -> BoardSlice:
         """Return the projects after a position, up to the query's limit."""

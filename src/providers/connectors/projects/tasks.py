@@ -81,29 +81,31 @@ class ProjectTasks:
         self._writer = Writer(self._client)
 
     async def boards(
-        self, query: BoardQuery, *, after: TaskPosition | None, wanted: AbstractSet[str]
+        self, query: BoardQuery, *, after: TaskPosition | None, projection: AbstractSet[str]
     ) -> BoardSlice:
-        return await ProjectList(self._client, query, wanted).page(after)
+        return await ProjectList(self._client, query, projection).page(after)
 
-    async def board(self, board_id: str, *, wanted: AbstractSet[str]) -> TaskBoard:
+    async def board(self, board_id: str, *, projection: AbstractSet[str]) -> TaskBoard:
         _require_valid_id(board_id)
-        fields = mapping.board_fields(wanted)
+        fields = mapping.board_fields(projection)
         response, groups, columns = await asyncio.gather(
             self._client.read(response_types.ProjectResponse, "projects", board_id, fields=fields),
-            self._groups(board_id, when="groups" in wanted),
-            self._columns(board_id, when="columns" in wanted),
+            self._groups(board_id, when="groups" in projection),
+            self._columns(board_id, when="columns" in projection),
         )
         return msgspec.structs.replace(
             mapping.board(response.data),
-            groups=groups if "groups" in wanted else None,
-            columns=tuple(column.record for column in columns) if "columns" in wanted else None,
-            tags=() if "tags" in wanted else None,
+            groups=groups if "groups" in projection else None,
+            columns=tuple(column.record for column in columns) if "columns" in projection else None,
+            tags=() if "tags" in projection else None,
         )
 
     async def boards_by_id(
-        self, board_ids: Sequence[str], *, wanted: AbstractSet[str]
+        self, board_ids: Sequence[str], *, projection: AbstractSet[str]
     ) -> Mapping[str, TaskBoard | ProviderFailure]:
-        boards = await gather_results([self.board(name, wanted=wanted) for name in board_ids])
+        boards = await gather_results(
+            [self.board(name, projection=projection) for name in board_ids]
+        )
         return dict(zip(board_ids, boards, strict=True))
 
     async def items(
@@ -121,8 +123,10 @@ class ProjectTasks:
         """
         _require_valid_id(board_id)
         compared = matching.compared_attributes(query)
-        requested = replace(visibility, wanted=(visibility.wanted - {"comments"}) | compared)
-        columns = await self._columns(board_id, when=bool(requested.wanted & _NEEDS_COLUMNS))
+        requested = replace(
+            visibility, projection=(visibility.projection - {"comments"}) | compared
+        )
+        columns = await self._columns(board_id, when=bool(requested.projection & _NEEDS_COLUMNS))
         path: tuple[str, ...] = ("projects", board_id, "tasks")
         if query.group_id is not None:
             groups = await self._groups(board_id)
@@ -140,14 +144,14 @@ class ProjectTasks:
             keep=matching.matcher(query, board_id, comparing, columns),
         )
         tasks, position = await reader.page(after, query.limit)
-        shown = replace(visibility, wanted=visibility.wanted - {"comments"})
+        shown = replace(visibility, projection=visibility.projection - {"comments"})
         items = [
             mapping.item(
                 task, board_id, shown, columns, parent_id=_visible_parent(task, shown, board_id)
             )
             for task in tasks
         ]
-        if "sub_items" in visibility.wanted:
+        if "sub_items" in visibility.projection:
             items = await self._with_sub_items(tasks, items, shown)
         return ItemSlice(tuple(items), position, None)
 
@@ -166,7 +170,7 @@ class ProjectTasks:
             [self._projects_of(item_id, visibility) for item_id in item_ids]
         )
         homes = {project.home for project in projects if isinstance(project, _TaskProjects)}
-        needed = bool(visibility.wanted & _NEEDS_COLUMNS)
+        needed = bool(visibility.projection & _NEEDS_COLUMNS)
         columns = await gather_results([self._columns(home, when=needed) for home in homes])
         by_home = dict(zip(homes, columns, strict=True))
 
@@ -204,7 +208,7 @@ class ProjectTasks:
                 item_id,
                 fields=mapping.item_fields(visibility, columns),
             ),
-            self._comments(item_id, when="comments" in visibility.wanted),
+            self._comments(item_id, when="comments" in visibility.projection),
         )
         item = mapping.item(
             task.data,
@@ -213,7 +217,7 @@ class ProjectTasks:
             columns,
             parent_id=_visible_parent(task.data, visibility, project.home),
         )
-        if "sub_items" in visibility.wanted:
+        if "sub_items" in visibility.projection:
             [item] = await self._with_sub_items([task.data], [item], visibility)
         return msgspec.structs.replace(item, comments=comments)
 
@@ -331,7 +335,7 @@ class ProjectTasks:
         self, tasks: list[response_types.Task], items: list[TaskItem], visibility: ItemVisibility
     ) -> list[TaskItem]:
         """Add the sub-tasks to *items*, the records of *tasks*."""
-        below = replace(visibility, wanted=visibility.wanted - _NOT_OF_SUB_ITEMS)
+        below = replace(visibility, projection=visibility.projection - _NOT_OF_SUB_ITEMS)
         fields = mapping.item_fields(below, column_types.TASK_COLUMNS)
 
         async def add(task: response_types.Task, item: TaskItem) -> TaskItem:

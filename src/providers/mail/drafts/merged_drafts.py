@@ -46,7 +46,7 @@ class MergedDrafts:
                 raise identity
         return drafts
 
-    async def get(self, draft_id: str, *, wanted: AbstractSet[str]) -> mail_records.StoredDraft:
+    async def get(self, draft_id: str, *, projection: AbstractSet[str]) -> mail_records.StoredDraft:
         """
         Read one draft.
 
@@ -56,10 +56,10 @@ class MergedDrafts:
 
         async def read(port: MailPort, native: str) -> tuple[DraftIdentity, mail_records.Email]:
             identity = await port.drafts.locate(native)
-            return identity, await port.get(identity.message_id, wanted=wanted)
+            return identity, await port.get(identity.message_id, projection=projection)
 
         provider, (identity, email) = await self._mailbox.first_holder(draft_id, read)
-        return _record(identity, merging.with_prefixed_ids((email,), provider, wanted)[0])
+        return _record(identity, merging.with_prefixed_ids((email,), provider, projection)[0])
 
     async def trash(self, draft_id: str, version: str | None) -> None:
         """
@@ -131,7 +131,7 @@ class MergedDrafts:
                 delivery.note_resumed()
                 return await port.drafts.send(native, own)
             identity = await seen.locate(port, native)
-            email = await port.get(identity.message_id, wanted=_sent_attributes())
+            email = await port.get(identity.message_id, projection=_sent_attributes())
             check([person for name in _RECIPIENTS for person in getattr(email, name) or ()])
             _describe_sent(identity, email)
             if own.hold:
@@ -197,7 +197,7 @@ async def recipients_after(
 ) -> list[mail_records.Participant]:
     """Return the recipients of a draft as *change* will leave them."""
     left = frozenset(name for name in _RECIPIENTS if getattr(change, name) is None)
-    email = await port.get(identity.message_id, wanted=left) if left else None
+    email = await port.get(identity.message_id, projection=left) if left else None
     groups = (getattr(email if name in left else change, name) for name in _RECIPIENTS)
     return [person for group in groups for person in group or ()]
 
@@ -229,7 +229,7 @@ async def _describe(port: MailPort, identity: DraftIdentity, change: DraftChange
         return
     named = frozenset(name for name in _CHANGED if getattr(change, name) is not None)
     shown = named - preview.hidden
-    email = await port.get(identity.message_id, wanted=shown) if shown else None
+    email = await port.get(identity.message_id, projection=shown) if shown else None
     preview.changes = tuple(
         Change(
             field=name,

@@ -121,7 +121,7 @@ async def test_error_responses_become_failures(answer, kind):
     tasks, _ = opened(answer)
 
     with pytest.raises(getattr(failures, kind)) as raised:
-        await tasks.item("1", visibility=ItemVisibility(wanted=frozenset({"name"})))
+        await tasks.item("1", visibility=ItemVisibility(projection=frozenset({"name"})))
 
     assert type(raised.value).__name__ == kind
 
@@ -161,7 +161,7 @@ async def test_error_responses_become_failures(answer, kind):
 )  # fmt: skip
 async def test_throttles_have_a_waiting_time(answer, wait):
     tasks, server = opened(answer)
-    visibility = ItemVisibility(wanted=frozenset({"name"}))
+    visibility = ItemVisibility(projection=frozenset({"name"}))
 
     for _ in range(2):
         with pytest.raises(failures.Throttled) as raised:
@@ -256,17 +256,17 @@ async def test_writes_to_one_board_wait_for_each_other():
 @pytest.mark.parametrize("board_id", ["", "x", "1 2", "1)", "-1", "１", "1" * 33, "9/9", "1\n"])
 async def test_malformed_ids_cause_no_request(board_id):
     tasks, server = opened({"data": {}})
-    visibility = ItemVisibility(wanted=EVERYTHING)
+    visibility = ItemVisibility(projection=EVERYTHING)
 
     for call in (
         tasks.item(board_id, visibility=visibility),
         tasks.target(board_id),
-        tasks.board(board_id, wanted=frozenset()),
+        tasks.board(board_id, projection=frozenset()),
         tasks.items(board_id, ItemQuery(), after=None, visibility=visibility),
     ):
         with pytest.raises(failures.Missing):
             await call
-    listed = await tasks.boards(BoardQuery(only={board_id}), after=None, wanted=frozenset())
+    listed = await tasks.boards(BoardQuery(only={board_id}), after=None, projection=frozenset())
 
     assert listed.boards == ()
     assert server.requests == []
@@ -279,12 +279,12 @@ async def test_a_listing_of_boards_continues_after_the_last_board():
         return {"data": {"boards": boards}}
 
     tasks, server = opened(page(0, 100), page(100, 3))
-    first = await tasks.boards(BoardQuery(limit=101), after=None, wanted=frozenset({"name"}))
+    first = await tasks.boards(BoardQuery(limit=101), after=None, projection=frozenset({"name"}))
     assert [board.id for board in first.boards] == [str(n) for n in range(101)]
     assert first.position == TaskPosition(101, "100")
 
     tasks, server = opened(page(99, 4))  # a board came before: all moved on by one
-    rest = await tasks.boards(BoardQuery(), after=first.position, wanted=frozenset())
+    rest = await tasks.boards(BoardQuery(), after=first.position, projection=frozenset())
     assert [board.id for board in rest.boards] == ["101", "102"]
     assert server.requests[0]["variables"]["p"] == 2
     assert rest.position is None
@@ -296,7 +296,7 @@ async def test_a_page_is_empty_after_five_pages_without_matches():
     }
     tasks, server = opened(full)
 
-    page = await tasks.boards(BoardQuery(text="nothing"), after=None, wanted=frozenset())
+    page = await tasks.boards(BoardQuery(text="nothing"), after=None, projection=frozenset())
 
     assert page.boards == ()
     assert page.position == TaskPosition(500, "1")
@@ -320,9 +320,9 @@ def _documents():
     )
     parts = frozenset({"name", "description", "workspace_id", "workspace_name", "folder_id",
                        "folder_name", "web_url", "groups", "columns", "tags"})  # fmt: skip
-    for wanted in (frozenset(), parts, *(frozenset({part}) for part in parts)):
-        yield documents.boards(wanted)
-        yield documents.boards_by_id(wanted)
+    for projection in (frozenset(), parts, *(frozenset({part}) for part in parts)):
+        yield documents.boards(projection)
+        yield documents.boards_by_id(projection)
     single = [(frozenset({name}), None, None, False) for name in EVERYTHING]
     mixed = itertools.product(
         (EVERYTHING, frozenset({"sub_items", "status"})),
@@ -330,8 +330,8 @@ def _documents():
         (None, frozenset("1")),
         (True, False),
     )
-    for wanted, ids, boards, count in (*single, *mixed, (frozenset(), None, None, True)):
-        visibility = ItemVisibility(wanted=wanted, boards=boards)
+    for projection, ids, boards, count in (*single, *mixed, (frozenset(), None, None, True)):
+        visibility = ItemVisibility(projection=projection, boards=boards)
         values = documents.ColumnValueSelection(visibility, own=ids, below=ids)
         yield documents.items_by_id(values, visibility)
         yield documents.first_page(values, visibility, count=count)
@@ -397,7 +397,7 @@ async def _listed(server, after=None, limit=4):
         "2",
         ItemQuery(limit=limit),
         after=after,
-        visibility=ItemVisibility(wanted=frozenset({"name"})),
+        visibility=ItemVisibility(projection=frozenset({"name"})),
     )
     return [item.id for item in page.items], page.position
 

@@ -19,7 +19,7 @@ from providers.failures import TooMuch
 from providers.ports.calendar import EventSelection, Span
 
 YEAR = Span(datetime(2026, 1, 1, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC))
-ALL_OF_YEAR = EventSelection(span=YEAR, include_cancelled=False, wanted=frozenset())
+ALL_OF_YEAR = EventSelection(span=YEAR, include_cancelled=False, projection=frozenset())
 
 
 def event_file(*lines):

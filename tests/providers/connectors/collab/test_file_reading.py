@@ -17,8 +17,8 @@ WHEN = datetime(2026, 1, 5, 8, tzinfo=UTC)
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 
 
-async def children(port, folder, *, cursor=None, top=100, wanted=NAME):
-    return await port.files.children(folder, cursor=cursor, top=top, wanted=wanted)
+async def children(port, folder, *, cursor=None, top=100, projection=NAME):
+    return await port.files.children(folder, cursor=cursor, top=top, projection=projection)
 
 
 async def test_delegated_connections_see_the_sites_of_their_user(tenant):
@@ -73,7 +73,9 @@ async def test_reading_every_attribute_of_a_file(tenant):
     tenant.make.share(tenant.plan, "user", "write", to=(BOB,))
     tenant.make.save()
 
-    file = await tenant.delegated().port.files.get(key(tenant.plan), wanted=FILE | {"shared_with"})
+    file = await tenant.delegated().port.files.get(
+        key(tenant.plan), projection=FILE | {"shared_with"}
+    )
 
     assert file.id == f"collab:drive:{tenant.plan.drive_id}:item:{tenant.plan.id}"
     assert file.name == "Plan é.docx"
@@ -95,7 +97,7 @@ async def test_reading_every_attribute_of_a_file(tenant):
 
 
 async def test_only_wanted_attributes_are_selected(tenant):
-    file = await tenant.delegated().port.files.get(key(tenant.plan), wanted=NAME)
+    file = await tenant.delegated().port.files.get(key(tenant.plan), projection=NAME)
 
     assert file.name == "Plan é.docx"
     assert (file.size, file.owners, file.web_view_link, file.etag) == (None, None, None, None)
@@ -107,7 +109,7 @@ async def test_only_wanted_attributes_are_selected(tenant):
 
 
 async def test_folders_have_no_media_type(tenant):
-    folder = await tenant.delegated().port.files.get(key(tenant.boats), wanted=FILE)
+    folder = await tenant.delegated().port.files.get(key(tenant.boats), projection=FILE)
 
     assert (folder.is_folder, folder.mime_type, folder.media_type) == (True, None, None)
 
@@ -115,13 +117,13 @@ async def test_folders_have_no_media_type(tenant):
 async def test_files_without_a_type_have_an_unknown_media_type(tenant):
     tenant.store.put(msgspec.structs.replace(tenant.text, mime=""))
 
-    file = await tenant.delegated().port.files.get(key(tenant.text), wanted=FILE)
+    file = await tenant.delegated().port.files.get(key(tenant.text), projection=FILE)
 
     assert (file.mime_type, file.media_type) == (None, UNKNOWN)
 
 
 async def test_files_at_the_top_have_the_library_as_parent(tenant):
-    file = await tenant.delegated().port.files.get(key(tenant.text), wanted=FILE)
+    file = await tenant.delegated().port.files.get(key(tenant.text), projection=FILE)
 
     assert file.parent_folder_name == "Documents"
 
@@ -129,7 +131,7 @@ async def test_files_at_the_top_have_the_library_as_parent(tenant):
 async def test_the_root_folder_is_addressed_by_root(tenant):
     folder = ItemKey(tenant.documents.drive_id, "root")
 
-    file = await tenant.delegated().port.files.get(folder, wanted=FILE)
+    file = await tenant.delegated().port.files.get(folder, projection=FILE)
 
     assert (file.key, file.is_root, file.parent) == (key(tenant.documents), True, None)
 
@@ -141,7 +143,7 @@ async def test_invisible_files_are_missing(tenant, word):
         item = ItemKey(item.drive, item.item[:-1] + "A")
 
     with pytest.raises(Missing):
-        await tenant.delegated().port.files.get(item, wanted=NAME)
+        await tenant.delegated().port.files.get(item, projection=NAME)
 
 
 async def test_a_file_known_under_another_id_is_missing(tenant):
@@ -152,8 +154,8 @@ async def test_a_file_known_under_another_id_is_missing(tenant):
     other_case = ItemKey(tenant.plan.drive_id, tenant.plan.id.lower())
 
     with pytest.raises(Missing):
-        await port.files.get(other_case, wanted=NAME)
-    assert await port.files.get_many([other_case], wanted=NAME) == {other_case: None}
+        await port.files.get(other_case, projection=NAME)
+    assert await port.files.get_many([other_case], projection=NAME) == {other_case: None}
 
 
 async def test_many_files_are_read_in_batches(tenant):
@@ -164,7 +166,9 @@ async def test_many_files_are_read_in_batches(tenant):
     files = tenant.store.children(tenant.boats)
     absent = ItemKey(tenant.plan.drive_id, "01NOTHING")
 
-    found = await port.files.get_many([*map(key, files), absent, key(tenant.secret)], wanted=NAME)
+    found = await port.files.get_many(
+        [*map(key, files), absent, key(tenant.secret)], projection=NAME
+    )
 
     assert [found[key(file)].name for file in files] == [file.name for file in files]
     assert found[absent] is None
@@ -176,7 +180,7 @@ async def test_unreadable_files_of_a_batch_are_unknown(tenant):
     tenant.fault(kind="500", match=tenant.plan.id)
 
     files = await tenant.delegated().port.files.get_many(
-        [key(tenant.plan), key(tenant.text)], wanted=NAME
+        [key(tenant.plan), key(tenant.text)], projection=NAME
     )
 
     assert files[key(tenant.plan)] is UNKNOWN
@@ -216,7 +220,7 @@ async def test_listings_continue_after_any_file(tenant):
         port, key(tenant.inner), cursor=(await children(port, key(tenant.inner), top=3)).next, top=3
     )
 
-    rest = await children(port, key(tenant.inner), cursor=second.cursors[1], top=3, wanted=FILE)
+    rest = await children(port, key(tenant.inner), cursor=second.cursors[1], top=3, projection=FILE)
 
     assert [file.name for file in second.items] == ["3.txt", "4.txt", "5.txt"]
     assert [file.name for file in rest.items] == ["5.txt"]
@@ -244,7 +248,7 @@ async def test_searches_cover_the_subtree_of_a_folder(tenant):
     port = tenant.delegated().port
 
     async def found(folder, text):
-        page = await port.files.search(folder, text, cursor=None, top=50, wanted=FILE)
+        page = await port.files.search(folder, text, cursor=None, top=50, projection=FILE)
         return [file.name for file in page.items]
 
     root = ItemKey(tenant.documents.drive_id, "root")
@@ -261,7 +265,7 @@ async def test_searches_cover_the_subtree_of_a_folder(tenant):
 async def test_separators_are_blanks_in_searches(tenant, text, sent):
     root = ItemKey(tenant.documents.drive_id, "root")
 
-    await tenant.delegated().port.files.search(root, text, cursor=None, top=50, wanted=NAME)
+    await tenant.delegated().port.files.search(root, text, cursor=None, top=50, projection=NAME)
 
     assert tenant.paths == [f"GET /v1.0/drives/{root.drive}/root/search(q='{sent}')"]
 
@@ -270,7 +274,9 @@ async def test_separators_are_blanks_in_searches(tenant, text, sent):
 async def test_searches_without_a_word_match_nothing(tenant, text):
     root = ItemKey(tenant.documents.drive_id, "root")
 
-    page = await tenant.delegated().port.files.search(root, text, cursor=None, top=50, wanted=NAME)
+    page = await tenant.delegated().port.files.search(
+        root, text, cursor=None, top=50, projection=NAME
+    )
 
     assert (page.items, page.next) == ((), None)
     assert not tenant.calls
@@ -280,7 +286,7 @@ async def test_searches_expand_nothing(tenant):
     root = ItemKey(tenant.documents.drive_id, "root")
 
     page = await tenant.delegated().port.files.search(
-        root, "keel", cursor=None, top=50, wanted=FILE
+        root, "keel", cursor=None, top=50, projection=FILE
     )
 
     assert [file.content_type_id for file in page.items] == [UNKNOWN]
@@ -293,10 +299,10 @@ async def test_a_refused_search_is_no_missing_folder(tenant):
     root = ItemKey(tenant.documents.drive_id, "root")
 
     with pytest.raises(Refused):
-        await port.files.search(root, "keel", cursor=None, top=50, wanted=NAME)
+        await port.files.search(root, "keel", cursor=None, top=50, projection=NAME)
     with pytest.raises(Missing):
         await port.files.search(
-            ItemKey(root.drive, "01NONE"), "keel", cursor=None, top=50, wanted=NAME
+            ItemKey(root.drive, "01NONE"), "keel", cursor=None, top=50, projection=NAME
         )
 
 
@@ -306,15 +312,17 @@ async def test_items_shared_from_other_libraries_are_left_out(tenant):
     tenant.make.save()
     root = ItemKey(tenant.own.drive_id, "root")
 
-    page = await tenant.delegated().port.files.search(root, "lent", cursor=None, top=9, wanted=NAME)
+    page = await tenant.delegated().port.files.search(
+        root, "lent", cursor=None, top=9, projection=NAME
+    )
 
     assert page.items == ()
 
 
 async def test_download_links_need_no_credentials(tenant):
-    wanted = frozenset({"download_link"})
+    projection = frozenset({"download_link"})
 
-    link = await tenant.delegated().port.files.link(key(tenant.text), wanted=wanted)
+    link = await tenant.delegated().port.files.link(key(tenant.text), projection=projection)
 
     assert link.download_url.startswith("http://content.example/collab/content/download.aspx?")
     assert (link.file.name, link.file.mime_type, link.file.size) == ("notes.txt", "text/plain", 18)
@@ -323,7 +331,7 @@ async def test_download_links_need_no_credentials(tenant):
 
 
 async def test_hidden_download_links_are_not_requested(tenant):
-    link = await tenant.delegated().port.files.link(key(tenant.text), wanted=frozenset())
+    link = await tenant.delegated().port.files.link(key(tenant.text), projection=frozenset())
 
     assert (link.download_url, link.expires_at) == (None, None)
     assert "downloadUrl" not in str(tenant.calls[-1]["query"])
@@ -332,7 +340,7 @@ async def test_hidden_download_links_are_not_requested(tenant):
 async def test_folders_have_no_download_link(tenant):
     with pytest.raises(NotDownloadable):
         await tenant.delegated().port.files.link(
-            key(tenant.boats), wanted=frozenset({"download_link"})
+            key(tenant.boats), projection=frozenset({"download_link"})
         )
 
 
@@ -442,7 +450,7 @@ async def test_throttled_connections_are_not_called(tenant):
     tenant.forget_calls()
 
     with pytest.raises(Throttled):
-        await port.files.get(key(tenant.plan), wanted=NAME)
+        await port.files.get(key(tenant.plan), projection=NAME)
 
     assert raised.value.retry_after == 30
     assert not tenant.calls

@@ -65,7 +65,7 @@ async def test_renaming_to_a_taken_name_is_a_conflict(tenant, port):
 
 @pytest.mark.parametrize("change", ["rename", "move", "delete"])
 async def test_changes_of_a_stale_file_are_refused(tenant, port, change):
-    etag = (await port.files.get(key(tenant.text), wanted=ETAG)).etag
+    etag = (await port.files.get(key(tenant.text), projection=ETAG)).etag
     tenant.store.put(msgspec.structs.replace(tenant.text, version=9))
 
     ways = {
@@ -81,7 +81,7 @@ async def test_changes_of_a_stale_file_are_refused(tenant, port, change):
 
 
 async def test_moving_a_file(tenant, port):
-    etag = (await port.files.get(key(tenant.text), wanted=ETAG)).etag
+    etag = (await port.files.get(key(tenant.text), projection=ETAG)).etag
 
     file = await port.file_writes.move(key(tenant.text), key(tenant.inner), etag=etag)
 
@@ -185,10 +185,10 @@ async def test_read_only_connections_change_nothing(tenant):
 
 
 async def test_a_moved_file_keeps_its_id_and_its_list_item(tenant, port):
-    before = await port.files.get(key(tenant.text), wanted=FILE)
+    before = await port.files.get(key(tenant.text), projection=FILE)
 
     await port.file_writes.move(key(tenant.text), key(tenant.inner), etag=before.etag)
 
-    after = await port.files.get(key(tenant.text), wanted=FILE)
+    after = await port.files.get(key(tenant.text), projection=FILE)
     assert (after.key, after.list_item_id) == (before.key, before.list_item_id)
     assert after.parent_folder_name == tenant.inner.name

@@ -54,8 +54,8 @@ class Upstream:
         answer = self._answer(request)
         return answer if isinstance(answer, httpx.Response) else httpx.Response(200, json=answer)
 
-    async def children(self, *, cursor=None, wanted=FACTS):
-        return await self.port.files.children(FOLDER, cursor=cursor, top=9, wanted=wanted)
+    async def children(self, *, cursor=None, projection=FACTS):
+        return await self.port.files.children(FOLDER, cursor=cursor, top=9, projection=projection)
 
 
 def item(name="01A", drive="b!d", **more):
@@ -104,7 +104,7 @@ async def test_next_pages_are_requested_with_our_own_options():
     upstream = Upstream(lambda _: {"value": [item()], "@odata.nextLink": link})
     first = await upstream.children()
 
-    await upstream.children(cursor=first.next, wanted=frozenset({"size"}))
+    await upstream.children(cursor=first.next, projection=frozenset({"size"}))
 
     params = dict(upstream.requests[1].url.params)
     assert params == {
@@ -212,7 +212,7 @@ async def test_incomplete_batch_responses_are_broken(parts):
 
     with pytest.raises(ProviderFailure):
         await upstream.port.files.get_many(
-            [ItemKey("b!d", "01A"), ItemKey("b!d", "01B")], wanted=FACTS
+            [ItemKey("b!d", "01A"), ItemKey("b!d", "01B")], projection=FACTS
         )
 
 
@@ -228,7 +228,7 @@ async def test_batches_contain_no_malformed_ids():
     upstream = Upstream(answer)
     bad = [ItemKey("b!d", ".."), ItemKey("b!d", "a/b"), ItemKey("b!d", ""), ItemKey(".", "01A")]
 
-    files = await upstream.port.files.get_many([key, *bad], wanted=FACTS)
+    files = await upstream.port.files.get_many([key, *bad], projection=FACTS)
 
     assert files[key].item == "01A!.-_"
     assert all(files[key] is None for key in bad)
@@ -242,7 +242,7 @@ async def test_ids_cannot_leave_their_path_segment(text):
 
     if key is None:
         return
-    await upstream.port.files.get(key, wanted=frozenset())
+    await upstream.port.files.get(key, projection=frozenset())
     (request,) = upstream.requests
     path = request.url.raw_path.decode().partition("?")[0]
     assert path.startswith("/collab/v1.0/drives/b%21d/items/")
@@ -331,7 +331,7 @@ async def test_a_list_item_with_another_id_is_missing():
     upstream = Upstream(lambda _: {"id": "8", "fields": {}})
 
     with pytest.raises(Missing):
-        await upstream.port.rows.get(RowKey(SITE, LIST, "7"), wanted=frozenset())
+        await upstream.port.rows.get(RowKey(SITE, LIST, "7"), projection=frozenset())
 
 
 async def test_lists_of_another_site_are_missing():
@@ -360,7 +360,7 @@ async def test_lists_of_another_site_are_missing():
         ),
         pytest.param(
             lambda port: port.row_writes.create(
-                ListKey(SITE, LIST), {}, wanted=frozenset({"fields"}), hidden=frozenset()
+                ListKey(SITE, LIST), {}, projection=frozenset({"fields"}), hidden=frozenset()
             ),
             id="a list item",
         ),

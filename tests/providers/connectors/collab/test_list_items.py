@@ -12,12 +12,12 @@ from sandbox.collab import records as r
 TITLE = frozenset({"name"})
 
 
-async def titles(port, one, *, limit=50, wanted=TITLE, **query):
+async def titles(port, one, *, limit=50, projection=TITLE, **query):
     """Return the names of all items of a listing, read page by page."""
     names, cursor, pages = [], None, 0
     while pages == 0 or cursor is not None:
         page = await port.rows.page(
-            list_key(one), RowQuery(limit=limit, **query), cursor=cursor, wanted=wanted
+            list_key(one), RowQuery(limit=limit, **query), cursor=cursor, projection=projection
         )
         names += [row.name for row in page.items]
         cursor, pages = page.next, pages + 1
@@ -44,7 +44,7 @@ async def test_list_items_are_ordered_by_id(tenant, port):
 
 
 async def test_reading_every_attribute_of_a_list_item(tenant, port):
-    row = await port.rows.get(RowKey(*list_key(tenant.berths), "4"), wanted=ROW)
+    row = await port.rows.get(RowKey(*list_key(tenant.berths), "4"), projection=ROW)
 
     assert row.id == f"collab:site:{tenant.yard.id}:list:{tenant.berths.id}:item:4"
     assert row.name == "Berth 4"
@@ -67,7 +67,7 @@ async def test_a_list_item_of_a_library_carries_its_file(tenant, port):
     library = tenant.store.get(r.Library, tenant.plan.drive_id)
     row_key = RowKey(library.site_id, library.list_id, str(tenant.plan.number))
 
-    row = await port.rows.get(row_key, wanted=ROW)
+    row = await port.rows.get(row_key, projection=ROW)
 
     assert row.name == "Plan é.docx"
     assert row.file.key == key(tenant.plan)
@@ -76,7 +76,7 @@ async def test_a_list_item_of_a_library_carries_its_file(tenant, port):
 
 
 async def test_only_wanted_attributes_are_selected(tenant, port):
-    row = await port.rows.get(RowKey(*list_key(tenant.berths), "4"), wanted=frozenset())
+    row = await port.rows.get(RowKey(*list_key(tenant.berths), "4"), projection=frozenset())
 
     assert (row.name, row.fields, row.content_type_id, row.file) == (None, None, UNKNOWN, UNKNOWN)
     assert tenant.calls[0]["query"] == {"$select": ["id"]}
@@ -85,7 +85,7 @@ async def test_only_wanted_attributes_are_selected(tenant, port):
 async def test_only_selected_columns_are_returned(tenant, port):
     query = RowQuery(select=("Length", "State"), filter="Paid eq true", limit=2)
 
-    page = await port.rows.page(list_key(tenant.berths), query, cursor=None, wanted=ROW)
+    page = await port.rows.page(list_key(tenant.berths), query, cursor=None, projection=ROW)
 
     assert [row.fields for row in page.items[:2]] == [
         {"Length": 4, "State": "Free"},
@@ -161,13 +161,15 @@ async def test_a_filter_combined_with_an_order(tenant, port):
 )
 async def test_queries_that_do_not_fit_the_columns_are_invalid(tenant, port, query):
     with pytest.raises(InvalidFilter):
-        await port.rows.page(list_key(tenant.berths), RowQuery(**query), cursor=None, wanted=TITLE)
+        await port.rows.page(
+            list_key(tenant.berths), RowQuery(**query), cursor=None, projection=TITLE
+        )
 
 
 async def test_filters_on_unindexed_columns_warn(tenant, port):
     query = RowQuery(filter="Paid eq true and State eq 'Let' and contains(Title,'4')")
 
-    page = await port.rows.page(list_key(tenant.berths), query, cursor=None, wanted=TITLE)
+    page = await port.rows.page(list_key(tenant.berths), query, cursor=None, projection=TITLE)
 
     assert [row.name for row in page.items] == berths(4)
     assert page.warnings == (
@@ -181,7 +183,7 @@ async def test_filters_on_unindexed_columns_warn(tenant, port):
 async def test_filters_on_indexed_columns_do_not_warn(tenant, port):
     query = RowQuery(filter="State eq 'Let'")
 
-    page = await port.rows.page(list_key(tenant.berths), query, cursor=None, wanted=TITLE)
+    page = await port.rows.page(list_key(tenant.berths), query, cursor=None, projection=TITLE)
 
     assert page.warnings == ()
     assert "prefer" not in tenant.calls[-1]["headers"]
@@ -204,7 +206,7 @@ async def test_a_throttled_filter_is_not_sent_again(tenant):
     access = tenant.delegated()
     query = RowQuery(filter="Paid eq true")
     with pytest.raises(Throttled):
-        await access.port.rows.page(list_key(tenant.berths), query, cursor=None, wanted=TITLE)
+        await access.port.rows.page(list_key(tenant.berths), query, cursor=None, projection=TITLE)
     tenant.origins.forget(access.info.id)
 
     assert await titles(access.port, tenant.berths, filter="Paid eq true") == berths(2, 4, 6)
@@ -218,8 +220,8 @@ async def test_ordering_and_filtering_a_long_list(tenant, port):
     tenant.store.settings.threshold = 1000
 
     query = RowQuery(order_by="Rank desc", filter="not Title eq 'Row 6'", limit=3)
-    first = await port.rows.page(list_key(long), query, cursor=None, wanted=TITLE)
-    second = await port.rows.page(list_key(long), query, cursor=first.next, wanted=TITLE)
+    first = await port.rows.page(list_key(long), query, cursor=None, projection=TITLE)
+    second = await port.rows.page(list_key(long), query, cursor=first.next, projection=TITLE)
 
     assert [row.name for row in (*first.items, *second.items)] == [
         "Row 13",
@@ -233,12 +235,12 @@ async def test_ordering_and_filtering_a_long_list(tenant, port):
 
 async def test_ordered_listings_continue_after_their_last_item(tenant, port):
     query = RowQuery(order_by="Length desc", limit=2)
-    first = await port.rows.page(list_key(tenant.berths), query, cursor=None, wanted=TITLE)
+    first = await port.rows.page(list_key(tenant.berths), query, cursor=None, projection=TITLE)
     tenant.store.delete(tenant.store.row(tenant.berths.id, 7))
 
-    rest = await port.rows.page(list_key(tenant.berths), query, cursor=first.next, wanted=TITLE)
+    rest = await port.rows.page(list_key(tenant.berths), query, cursor=first.next, projection=TITLE)
     again = await port.rows.page(
-        list_key(tenant.berths), query, cursor=first.cursors[0], wanted=TITLE
+        list_key(tenant.berths), query, cursor=first.cursors[0], projection=TITLE
     )
 
     assert [row.name for row in rest.items] == berths(5, 4)
@@ -250,7 +252,7 @@ async def test_foreign_cursors_are_invalid(tenant, port, cursor):
     query = RowQuery(order_by="Length desc" if cursor.startswith("o") else None)
 
     with pytest.raises(InvalidCursor):
-        await port.rows.page(list_key(tenant.berths), query, cursor=cursor, wanted=TITLE)
+        await port.rows.page(list_key(tenant.berths), query, cursor=cursor, projection=TITLE)
 
 
 async def test_invisible_list_items_are_missing(tenant, port):
@@ -258,10 +260,10 @@ async def test_invisible_list_items_are_missing(tenant, port):
     tenant.make.save()
 
     with pytest.raises(Missing):
-        await port.rows.page(list_key(minutes), RowQuery(), cursor=None, wanted=TITLE)
+        await port.rows.page(list_key(minutes), RowQuery(), cursor=None, projection=TITLE)
     with pytest.raises(Missing):
-        await port.rows.get(RowKey(*list_key(minutes), "1"), wanted=TITLE)
-    assert await port.rows.get_many([RowKey(*list_key(minutes), "1")], wanted=TITLE) == {
+        await port.rows.get(RowKey(*list_key(minutes), "1"), projection=TITLE)
+    assert await port.rows.get_many([RowKey(*list_key(minutes), "1")], projection=TITLE) == {
         RowKey(*list_key(minutes), "1"): None
     }
 
@@ -269,7 +271,7 @@ async def test_invisible_list_items_are_missing(tenant, port):
 async def test_creating_a_list_item(tenant, port):
     fields = {"Title": "Berth 8", "Length": 16, "Paid": None, "Until": "2026-03-08T00:00:00Z"}
 
-    row = await port.row_writes.create(list_key(tenant.berths), fields, wanted=ROW)
+    row = await port.row_writes.create(list_key(tenant.berths), fields, projection=ROW)
 
     assert (row.number, row.name) == ("8", "Berth 8")
     assert row.fields["Length"] == 16
@@ -293,7 +295,7 @@ async def test_creating_a_list_item(tenant, port):
 )
 async def test_invalid_fields_are_not_written(tenant, port, fields, details):
     with pytest.raises(InvalidFields) as raised:
-        await port.row_writes.create(list_key(tenant.berths), fields, wanted=ROW)
+        await port.row_writes.create(list_key(tenant.berths), fields, projection=ROW)
 
     assert raised.value.details == tuple(details)
     assert len(tenant.store.rows(tenant.berths.id)) == 7
@@ -303,7 +305,7 @@ async def test_invalid_fields_are_not_written(tenant, port, fields, details):
 async def test_values_that_upstream_refuses_are_invalid_fields(tenant, port):
     with pytest.raises(InvalidFields):
         await port.row_writes.create(
-            list_key(tenant.berths), {"Title": "x", "Length": "long"}, wanted=ROW
+            list_key(tenant.berths), {"Title": "x", "Length": "long"}, projection=ROW
         )
 
     assert len(tenant.store.rows(tenant.berths.id)) == 7
@@ -311,10 +313,10 @@ async def test_values_that_upstream_refuses_are_invalid_fields(tenant, port):
 
 async def test_an_update_leaves_other_columns_as_they_are(tenant, port):
     row_key = RowKey(*list_key(tenant.berths), "4")
-    before = await port.rows.get(row_key, wanted=ROW)
+    before = await port.rows.get(row_key, projection=ROW)
 
     after = await port.row_writes.update(
-        row_key, {"Length": 9, "State": None}, etag=before.etag, wanted=ROW
+        row_key, {"Length": 9, "State": None}, etag=before.etag, projection=ROW
     )
 
     assert after.fields["Length"] == 9
@@ -325,11 +327,11 @@ async def test_an_update_leaves_other_columns_as_they_are(tenant, port):
 
 async def test_changes_of_a_stale_list_item_are_refused(tenant, port):
     row_key = RowKey(*list_key(tenant.berths), "4")
-    before = await port.rows.get(row_key, wanted=ROW)
-    await port.row_writes.update(row_key, {"Length": 9}, etag=before.etag, wanted=ROW)
+    before = await port.rows.get(row_key, projection=ROW)
+    await port.row_writes.update(row_key, {"Length": 9}, etag=before.etag, projection=ROW)
 
     with pytest.raises(Stale):
-        await port.row_writes.update(row_key, {"Length": 10}, etag=before.etag, wanted=ROW)
+        await port.row_writes.update(row_key, {"Length": 10}, etag=before.etag, projection=ROW)
     with pytest.raises(Stale):
         await port.row_writes.delete(row_key, etag=before.etag)
     assert tenant.store.row(tenant.berths.id, 4).fields["Length"] == 9
@@ -339,7 +341,7 @@ async def test_required_columns_cannot_be_cleared(tenant, port):
     row_key = RowKey(*list_key(tenant.berths), "4")
 
     with pytest.raises(InvalidFields):
-        await port.row_writes.update(row_key, {"Title": ""}, etag=None, wanted=ROW)
+        await port.row_writes.update(row_key, {"Title": ""}, etag=None, projection=ROW)
 
 
 async def test_deleting_a_list_item(tenant, port):
@@ -355,7 +357,9 @@ async def test_deleting_a_list_item(tenant, port):
 async def test_a_created_list_item_is_returned_even_when_rereading_fails(tenant, port):
     tenant.fault(kind="500", match="/items/8")
 
-    row = await port.row_writes.create(list_key(tenant.berths), {"Title": "Berth 8"}, wanted=ROW)
+    row = await port.row_writes.create(
+        list_key(tenant.berths), {"Title": "Berth 8"}, projection=ROW
+    )
 
     assert (row.number, row.name) == ("8", "Berth 8")
 
@@ -366,7 +370,7 @@ async def test_lists_of_values_are_sent_with_their_type(tenant, port):
     tenant.make.save()
 
     row = await port.row_writes.create(
-        list_key(tagged), {"Title": "x", "Tags": ["a", "b"]}, wanted=ROW
+        list_key(tagged), {"Title": "x", "Tags": ["a", "b"]}, projection=ROW
     )
 
     assert row.fields["Tags"] == ["a", "b"]

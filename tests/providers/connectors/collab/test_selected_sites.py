@@ -26,7 +26,7 @@ async def test_a_site_with_a_revoked_grant_disappears(tenant):
 
     assert {site.display_name for site in await port.sites.visible()} == {"Yard"}
     with pytest.raises(Missing):
-        await port.files.get(key(tenant.secret), wanted=NAME)
+        await port.files.get(key(tenant.secret), projection=NAME)
 
 
 async def test_granted_sites_that_are_not_selected_are_missing(tenant):
@@ -44,10 +44,10 @@ async def test_granted_sites_that_are_not_selected_are_missing(tenant):
 
     calls = [
         port.sites.get(tenant.board.id),
-        port.files.get(secret, wanted=NAME),
-        port.files.children(root, cursor=None, top=9, wanted=NAME),
-        port.files.search(root, "keel", cursor=None, top=9, wanted=NAME),
-        port.files.link(secret, wanted=NAME),
+        port.files.get(secret, projection=NAME),
+        port.files.children(root, cursor=None, top=9, projection=NAME),
+        port.files.search(root, "keel", cursor=None, top=9, projection=NAME),
+        port.files.link(secret, projection=NAME),
         port.files.permissions(secret),
         port.uploads.upload(root, Upload(name="a", chunks=nothing(), size=1)),
         port.file_writes.create_folder(root, "a", description=None),
@@ -55,16 +55,16 @@ async def test_granted_sites_that_are_not_selected_are_missing(tenant):
         port.file_writes.delete(secret, etag=None),
         port.lists.of_site(tenant.board.id, include_hidden=False),
         port.lists.get(list_key(one)),
-        port.rows.page(list_key(one), RowQuery(), cursor=None, wanted=ROW),
-        port.rows.get(row, wanted=ROW),
-        port.row_writes.create(list_key(one), {"Title": "x"}, wanted=ROW),
+        port.rows.page(list_key(one), RowQuery(), cursor=None, projection=ROW),
+        port.rows.get(row, projection=ROW),
+        port.row_writes.create(list_key(one), {"Title": "x"}, projection=ROW),
         port.row_writes.delete(row, etag=None),
     ]
     for call in calls:
         with pytest.raises(Missing):
             await call
-    assert await port.files.get_many([secret], wanted=NAME) == {secret: None}
-    assert await port.rows.get_many([row], wanted=ROW) == {row: None}
+    assert await port.files.get_many([secret], projection=NAME) == {secret: None}
+    assert await port.rows.get_many([row], projection=ROW) == {row: None}
     assert await port.sites.drives([tenant.board.id]) == {tenant.board.id: None}
     assert await port.sites.get_drives([tenant.minutes.drive_id]) == {tenant.minutes.drive_id: None}
     assert await port.labels.of_files([secret]) == {secret: UNKNOWN}
@@ -79,9 +79,9 @@ async def test_libraries_with_an_unreadable_site_are_not_missing(tenant):
     tenant.fault(kind="500", match=f"drives/{tenant.plan.drive_id}")
 
     with pytest.raises(Broken):
-        await port.files.get(key(tenant.plan), wanted=NAME)
+        await port.files.get(key(tenant.plan), projection=NAME)
     with pytest.raises(Broken):
-        await port.files.get_many([key(tenant.plan)], wanted=NAME)
+        await port.files.get_many([key(tenant.plan)], projection=NAME)
 
 
 async def test_selected_site_ids_match_in_any_case(tenant):
@@ -111,9 +111,9 @@ async def test_the_default_library_is_that_of_the_first_site(tenant):
 async def test_the_site_of_a_library_is_read_once(tenant):
     port = tenant.selected(tenant.yard).port
 
-    await port.files.get(key(tenant.plan), wanted=FILE)
+    await port.files.get(key(tenant.plan), projection=FILE)
     asked = len(tenant.calls)
-    await port.files.get(key(tenant.plan), wanted=FILE)
+    await port.files.get(key(tenant.plan), projection=FILE)
 
     assert len(tenant.calls) == asked + 1
 
@@ -121,9 +121,9 @@ async def test_the_site_of_a_library_is_read_once(tenant):
 async def test_reading_and_writing_in_selected_sites(tenant):
     port = tenant.selected(tenant.yard).port
 
-    file = await port.files.get(key(tenant.plan), wanted=FILE)
+    file = await port.files.get(key(tenant.plan), projection=FILE)
     renamed = await port.file_writes.rename(key(tenant.text), "words.txt", etag=None)
-    row = await port.row_writes.create(list_key(tenant.berths), {"Title": "New"}, wanted=ROW)
+    row = await port.row_writes.create(list_key(tenant.berths), {"Title": "New"}, projection=ROW)
 
     assert (file.name, renamed.name, row.name) == ("Plan é.docx", "words.txt", "New")
 

@@ -66,7 +66,7 @@ async def pages(account, query, between=None):
     """Every page of a search: ids, received times and the total, and how far it looked."""
     read, after = [], None
     while True:
-        answer = await account.port.search(query, after=after, wanted=SUBJECT)
+        answer = await account.port.search(query, after=after, projection=SUBJECT)
         read.append(([email.id for email in answer.emails], answer.total, answer.total_exact))
         if answer.exhausted:
             return read
@@ -114,7 +114,7 @@ async def test_times_are_read_once(account, dovecot):
     dovecot.forget_sessions("ada")
 
     for query in (MailQuery(limit=3), MailQuery(limit=9), MailQuery(limit=3, subject="Mail 17")):
-        await account.port.search(query, after=None, wanted=SUBJECT)
+        await account.port.search(query, after=None, projection=SUBJECT)
     lines = [line.split(b" ", 2)[2] for line in dovecot.commands("ada").splitlines()]
 
     ranges = [
@@ -138,8 +138,8 @@ async def test_what_was_read_before_a_command_failed_is_kept(account, monkeypatc
 
     monkeypatch.setattr(imap_account.Session, "command", fail_once)
     with pytest.raises(Unreachable):
-        await account.port.search(MailQuery(limit=3), after=None, wanted=SUBJECT)
-    await account.port.search(MailQuery(limit=3), after=None, wanted=SUBJECT)
+        await account.port.search(MailQuery(limit=3), after=None, projection=SUBJECT)
+    await account.port.search(MailQuery(limit=3), after=None, projection=SUBJECT)
 
     assert len({rows for rows in asked if "(UID INTERNALDATE)" in rows}) == len(PORTIONS)
     assert len(account.memory.indexes[INBOX]._times) == MESSAGES
@@ -151,7 +151,7 @@ async def test_what_was_read_before_a_command_failed_is_kept(account, monkeypatc
 async def test_removed_messages_leave_pages_and_counts(account, sequence_set, limit):
     before = await pages(account, MailQuery(limit=60))
     forget(account)
-    await account.port.search(MailQuery(limit=limit), after=None, wanted=SUBJECT)
+    await account.port.search(MailQuery(limit=limit), after=None, projection=SUBJECT)
     await remove(account, sequence_set)
 
     read = await pages(account, MailQuery(limit=limit))
@@ -163,7 +163,7 @@ async def test_removed_messages_leave_pages_and_counts(account, sequence_set, li
 @pytest.mark.slow
 async def test_mail_that_arrives_with_an_old_date_stands_in_its_place(account):
     """A move keeps the received time and gives a new UID."""
-    await account.port.search(MailQuery(limit=3), after=None, wanted=SUBJECT)
+    await account.port.search(MailQuery(limit=3), after=None, projection=SUBJECT)
     await append(account, [(100, -50), (101, 12), (102, 50)])
 
     read = await pages(account, MailQuery(limit=5))
@@ -199,7 +199,7 @@ async def test_a_large_folder_is_merged_with_another_large_one(account, limit):
     await account.session.command("CREATE", "Client")
     await append(account, [(n, chance.randrange(25)) for n in range(MESSAGES)], folder="Client")
 
-    emails = await account.every(MailQuery(limit=limit), wanted=SUBJECT)
+    emails = await account.every(MailQuery(limit=limit), projection=SUBJECT)
 
     assert len({email.id for email in emails}) == 2 * MESSAGES
     ranks = [(-to_epoch_ms(email.received_at), email.id) for email in emails]
@@ -210,7 +210,7 @@ async def test_a_large_folder_is_merged_with_another_large_one(account, limit):
 async def test_messages_of_one_second_at_the_end_of_a_page_are_complete(account):
     await append(account, [(n, 100) for n in range(200, 230)])
 
-    emails = await account.every(MailQuery(limit=4, after=NOON), wanted=SUBJECT)
+    emails = await account.every(MailQuery(limit=4, after=NOON), projection=SUBJECT)
     newest = [email for email in emails if email.received_at == NOON + timedelta(hours=100)]
 
     assert len(newest) == 30
@@ -265,10 +265,10 @@ async def test_any_sequence_of_changes_and_searches_is_read_as_anew(account, see
             await moved()
         query = MailQuery(limit=chance.choice([1, 4, 15]), **chance.choice(queries))
 
-        answer = await account.port.search(query, after=None, wanted=SUBJECT)
+        answer = await account.port.search(query, after=None, projection=SUBJECT)
         kept = account.memory.indexes.copy()
         forget(account)
-        assert answer == await account.port.search(query, after=None, wanted=SUBJECT)
+        assert answer == await account.port.search(query, after=None, projection=SUBJECT)
         account.memory.indexes.update(kept)
 
 

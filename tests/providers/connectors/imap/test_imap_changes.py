@@ -28,7 +28,7 @@ STATE = frozenset({"labels", "is_read", "subject"})
 
 
 async def only(account, *, label=None):
-    (email,) = await account.every(account.query(label=label), wanted=STATE)
+    (email,) = await account.every(account.query(label=label), projection=STATE)
     return email
 
 
@@ -57,7 +57,7 @@ async def test_read_state_and_labels_change(writer):
         MailChange(read=True, add_labels=("New One", "CLIENT WORK"), remove_labels=("OLD",)),
     )
 
-    read = await writer.port.get(email.id, wanted=ALL)
+    read = await writer.port.get(email.id, projection=ALL)
     assert (read.is_read, read.labels) == (True, ("INBOX", "Client Work", "New One"))
     assert (changed.email_id, changed.thread_id) == (email.id, read.thread_id)
     await writer.port.change(email.id, MailChange(read=False, remove_labels=("nowhere",)))
@@ -108,7 +108,7 @@ async def test_a_server_with_fewer_extensions_trashes_or_says_that_it_cannot(
     monkeypatch.setattr(Session, "log_in", with_fewer)
     await writer.add("Stays")
     await writer.add("Hello", at=1)
-    email = (await writer.every(writer.query(), wanted=STATE))[0]
+    email = (await writer.every(writer.query(), projection=STATE))[0]
 
     if is_possible:
         await writer.port.trash(email.id)

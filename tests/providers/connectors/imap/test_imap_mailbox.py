@@ -73,7 +73,7 @@ async def test_pages_neither_lose_nor_repeat_messages(account, limit):
     for number in range(61):
         await account.add(f"Mail {number}", at=number // 4)
 
-    emails = await account.every(MailQuery(limit=limit), wanted={"subject"})
+    emails = await account.every(MailQuery(limit=limit), projection={"subject"})
 
     assert sorted(email.subject for email in emails) == sorted(f"Mail {n}" for n in range(61))
     ranks = [(-to_epoch_ms(email.received_at), email.id) for email in emails]
@@ -88,7 +88,7 @@ async def test_mail_that_arrives_between_pages_does_not_change_them(account):
     async def arrive(page):
         await account.add(f"Late {page}", at=1000 + page)
 
-    emails = await account.every(MailQuery(limit=3), wanted=LISTED, between=arrive)
+    emails = await account.every(MailQuery(limit=3), projection=LISTED, between=arrive)
 
     assert sorted(email.subject for email in emails) == sorted(f"Mail {n}" for n in range(20))
 
@@ -113,9 +113,9 @@ async def test_all_that_match_are_counted_on_every_page(account, limit):
     for number in range(9):
         await account.add(f"Mail {number}", at=number // 2)
 
-    first = await account.port.search(MailQuery(limit=limit), after=None, wanted={"subject"})
+    first = await account.port.search(MailQuery(limit=limit), after=None, projection={"subject"})
     after = scanning.position(first.emails[-1])
-    second = await account.port.search(MailQuery(limit=limit), after=after, wanted={"subject"})
+    second = await account.port.search(MailQuery(limit=limit), after=after, projection={"subject"})
 
     assert (first.total, first.total_exact) == (9, True)
     assert (second.total, second.total_exact) == (9 - len(first.emails), True)
@@ -153,11 +153,11 @@ async def test_words_do_not_match_in_hidden_fields(account, dovecot, name):
     query = MailQuery(text=word, text_fields=fields)
     everywhere = MailQuery(text=word, text_fields=TEXT)
 
-    answer = await account.port.search(query, after=None, wanted={"subject"})
+    answer = await account.port.search(query, after=None, projection={"subject"})
 
     assert answer.emails == ()
     assert (answer.total, answer.total_exact, answer.exhausted) == (0, True, True)
-    assert len((await account.port.search(everywhere, after=None, wanted=LISTED)).emails) == 1
+    assert len((await account.port.search(everywhere, after=None, projection=LISTED)).emails) == 1
 
 
 @pytest.mark.parametrize("name", VISIBLE)
@@ -188,7 +188,7 @@ async def test_emoji_are_words(account, name):
 async def test_attributes_read_only_for_filtering_are_none(account, name):
     await account.add("Hello", labels=("Client Work",))
 
-    (email,) = await account.every(MailQuery(**SIEVES[name]), wanted={"importance"})
+    (email,) = await account.every(MailQuery(**SIEVES[name]), projection={"importance"})
 
     assert email.importance == "normal"
     masked = [email.subject, email.from_, email.to, email.cc, email.labels]
@@ -209,9 +209,9 @@ async def test_a_message_is_read_whole(account):
         headers=[("Importance", "High")],
         sent=NOON - timedelta(minutes=5),
     )
-    (listed,) = await account.every(MailQuery(), wanted=LISTED)
+    (listed,) = await account.every(MailQuery(), projection=LISTED)
 
-    email = await account.port.get(listed.id, wanted=ALL)
+    email = await account.port.get(listed.id, projection=ALL)
 
     assert email.subject == "Übersicht"
     assert email.from_ == Participant(email="zoe@north.example", name="Zoë, Ltd.")
@@ -235,9 +235,9 @@ async def test_a_message_is_read_whole(account):
 
 async def test_reading_does_not_mark_a_message_as_read(account):
     await account.add("Hello")
-    (listed,) = await account.every(MailQuery(), wanted=ALL)
+    (listed,) = await account.every(MailQuery(), projection=ALL)
 
-    email = await account.port.get(listed.id, wanted=ALL)
+    email = await account.port.get(listed.id, projection=ALL)
 
     assert email.is_read is False
 
@@ -245,23 +245,23 @@ async def test_reading_does_not_mark_a_message_as_read(account):
 @pytest.mark.parametrize("name", HOSTILE_IDS)
 async def test_an_invalid_id_is_missing(account, name):
     with pytest.raises(Missing):
-        await account.port.get(name, wanted=ALL)
+        await account.port.get(name, projection=ALL)
     with pytest.raises(Missing):
-        await account.port.thread(name, wanted=ALL)
+        await account.port.thread(name, projection=ALL)
 
 
 async def test_an_id_of_a_removed_message_or_a_replaced_folder_is_missing(account):
     await account.session.command("CREATE", "Client")
     await account.add("Removed", folder="Client")
-    (removed,) = await account.every(MailQuery(), wanted={"subject"})
+    (removed,) = await account.every(MailQuery(), projection={"subject"})
     await account.session.command("DELETE", "Client")
     with pytest.raises(Missing):
-        await account.port.get(removed.id, wanted=ALL)
+        await account.port.get(removed.id, projection=ALL)
 
     await account.session.command("CREATE", "Client")
     await account.add("Another", folder="Client")
     with pytest.raises(Missing):
-        await account.port.get(removed.id, wanted=ALL)
+        await account.port.get(removed.id, projection=ALL)
     assert await account.subjects() == ["Another"]
 
 
@@ -270,12 +270,12 @@ async def test_a_message_is_found_in_a_folder_that_was_opened_before_it_came(acc
     for number in range(3):
         await account.add(f"Mail {number}", files=[("plan.txt", "text/plain", b"The plan.")])
         if number == 0:
-            (first,) = await account.every(account.query(), wanted=ALL)
+            (first,) = await account.every(account.query(), projection=ALL)
     location = account.ids.location(first.id)
     later = (location._replace(uid=location.uid + n) for n in (1, 2))
     second, third = map(account.ids.message_id, later)
 
-    email = await account.port.get(second, wanted=ALL)
+    email = await account.port.get(second, projection=ALL)
     file = await account.port.attachment(third, first.attachments[0].id.replace(first.id, third))
 
     assert email.subject == "Mail 1"
@@ -290,7 +290,7 @@ async def test_removed_messages_leave_listings_and_counts(account):
     await account.session.command("STORE 2:3 +FLAGS.SILENT (\\Deleted)")
     await account.session.command("EXPUNGE")
 
-    answer = await account.port.search(MailQuery(limit=2), after=None, wanted={"subject"})
+    answer = await account.port.search(MailQuery(limit=2), after=None, projection={"subject"})
 
     assert [email.subject for email in answer.emails] == ["Mail 4", "Mail 3"]
     assert (answer.total, answer.total_exact) == (3, True)
@@ -311,7 +311,7 @@ async def test_a_message_that_is_removed_during_a_search_is_left_out(account, mo
 
     monkeypatch.setattr(searching, "_read", read_without_the_second)
     query = MailQuery(has_attachment=False)
-    answer = await account.port.search(query, after=None, wanted={"subject"})
+    answer = await account.port.search(query, after=None, projection={"subject"})
 
     assert reads == 2
     assert len(answer.emails) == 2
@@ -326,10 +326,10 @@ async def test_a_thread_is_oldest_first_over_all_folders_without_drafts_and_tras
     await account.add("Re: Plan, begun", at=5, headers=answers, folder="drafts")
     await account.add("Re: Plan, earlier", at=2, headers=answers, folder="sent")
     await account.add("Another", at=3)
-    emails = await account.every(MailQuery(), wanted={"subject", "thread_id"})
+    emails = await account.every(MailQuery(), projection={"subject", "thread_id"})
     (thread_id,) = {email.thread_id for email in emails if "Plan" in email.subject}
 
-    thread = await account.port.thread(thread_id, wanted=ALL)
+    thread = await account.port.thread(thread_id, projection=ALL)
 
     assert [email.subject for email in thread.messages] == ["Plan", "Re: Plan, earlier", "Re: Plan"]
     assert {email.thread_id for email in thread.messages} == {thread_id} == {thread.id}
@@ -357,7 +357,7 @@ async def test_an_attachment_comes_back_byte_by_byte(account, encoding):
     await account.session.command(
         "APPEND", "INBOX", head + encoded.rstrip(b"\r\n") + b"\r\n--b--\r\n"
     )
-    (email,) = await account.every(MailQuery(), wanted={"attachments"})
+    (email,) = await account.every(MailQuery(), projection={"attachments"})
     (attachment,) = email.attachments
 
     file = await account.port.attachment(email.id, attachment.id)
@@ -378,8 +378,8 @@ async def test_a_masked_read_brings_nothing_that_is_hidden(account, dovecot):
     dovecot.forget_sessions("ada")
     account.memory.pool.close()
 
-    (email,) = await account.every(MailQuery(), wanted={"from_"})
-    await account.port.get(email.id, wanted=frozenset({"from_"}))
+    (email,) = await account.every(MailQuery(), projection={"from_"})
+    await account.port.get(email.id, projection=frozenset({"from_"}))
     sent = dovecot.sent_to_clients("ada")
 
     assert b"From-canary" in sent
@@ -428,7 +428,7 @@ async def test_an_odd_message_hides_no_other(account, name):
     await account.add_raw(content, at=0)
     await account.add("Behind", at=1)
 
-    emails = await account.every(MailQuery(), wanted=ALL)
+    emails = await account.every(MailQuery(), projection=ALL)
 
     assert [email.subject for email in emails][::2] == ["Behind", "Before"]
     assert {name: getattr(emails[1], name) for name in expected} == expected
@@ -442,7 +442,7 @@ async def test_a_page_costs_few_commands(account, dovecot):
 
     async def commands(query):
         before = len(dovecot.commands("ada").splitlines())
-        await account.port.search(query, after=None, wanted=LISTED - {"body_preview"})
+        await account.port.search(query, after=None, projection=LISTED - {"body_preview"})
         return [line.split(b" ", 2)[2] for line in dovecot.commands("ada").splitlines()[before:]]
 
     first = await commands(MailQuery(limit=20))
@@ -481,10 +481,10 @@ async def test_a_first_page_is_one_search_of_each_folder_and_one_read(account):
     await account.add("Subject: dora", body="dora", at=100, cc="Ann <ann@north.example>")
     query = MailQuery(text="dora", text_fields=people, text_beyond=False, limit=50)
 
-    page = await account.port.first_page(query, wanted=people)
+    page = await account.port.first_page(query, projection=people)
     copies = await account.port.first_page(
         MailQuery(text="ann", text_fields=frozenset({"cc"}), text_beyond=False, limit=50),
-        wanted=frozenset({"cc"}),
+        projection=frozenset({"cc"}),
     )
 
     assert (len(page.emails), page.exhausted) == (50, False)

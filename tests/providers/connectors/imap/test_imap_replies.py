@@ -32,7 +32,7 @@ async def original(account, **changes):
         "headers": [("References", "<root@north.example>")],
     }
     await account.add("Plan", **(written | changes))
-    (email,) = await account.every(account.query(), wanted={"subject"})
+    (email,) = await account.every(account.query(), projection={"subject"})
     return email.id
 
 
@@ -42,7 +42,7 @@ def reply(**changes):
 
 
 async def sent(account):
-    (email,) = await account.every(account.query(label="SENT"), wanted=ALL)
+    (email,) = await account.every(account.query(label="SENT"), projection=ALL)
     return email
 
 
@@ -67,12 +67,12 @@ async def test_a_reply_goes_to_the_author_within_the_thread(writer):
     assert (answered.email_id, answered.thread_id) == (email.id, email.thread_id)
     assert (addresses(email.to), email.cc) == (["ann@north.example"], ())
     assert email.subject == "Re: Plan"
-    assert email.thread_id == (await writer.port.get(name, wanted=ALL)).thread_id
+    assert email.thread_id == (await writer.port.get(name, projection=ALL)).thread_id
     headers = await source(writer, email)
     assert b"In-Reply-To: <plan@north.example>" in headers
     assert headers.index(b"<root@north.example>") < headers.rindex(b"<plan@north.example>")
     assert email.body.index("Fine.") < email.body.index("Shall we?")
-    thread = await writer.port.thread(email.thread_id, wanted={"subject"})
+    thread = await writer.port.thread(email.thread_id, projection={"subject"})
     assert [message.subject for message in thread.messages] == ["Plan", "Re: Plan"]
 
 
@@ -162,7 +162,7 @@ async def test_a_forward_includes_the_attachments(writer):
         + message
         + b"--b--\n"
     )
-    (listed,) = await writer.every(writer.query(), wanted={"subject"})
+    (listed,) = await writer.every(writer.query(), projection={"subject"})
 
     await writer.port.forward(
         listed.id,
@@ -189,7 +189,7 @@ async def test_a_forward_includes_the_attachments(writer):
 
 async def test_a_forward_omits_hidden_fields(writer):
     await writer.add("Plan", body="Shall we?", cc="Dora Dean <dora@west.example>")
-    (listed,) = await writer.every(writer.query(), wanted={"subject"})
+    (listed,) = await writer.every(writer.query(), projection={"subject"})
 
     await writer.port.forward(
         listed.id,
@@ -236,7 +236,7 @@ class Held(Row):
 
 
 async def drafts(account):
-    return await account.every(account.query(label="DRAFT"), wanted=ALL)
+    return await account.every(account.query(label="DRAFT"), projection=ALL)
 
 
 async def test_a_held_message_is_a_draft_and_is_not_sent(writer, mail_servers):

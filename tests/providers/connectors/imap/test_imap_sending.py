@@ -34,7 +34,7 @@ def to_ben(attempt, **changes):
 async def arrived(account, count=1):
     """The messages in an inbox, once *count* of them are there."""
     for _ in range(600):
-        emails = await account.every(account.query(label="INBOX"), wanted=ALL)
+        emails = await account.every(account.query(label="INBOX"), projection=ALL)
         if len(emails) >= count:
             break
         await asyncio.sleep(0.05)
@@ -46,7 +46,7 @@ async def stored(account):
     """Subject and labels of every message of the account."""
     emails = []
     for label in ("INBOX", "SENT", "DRAFT", "TRASH", "SPAM"):
-        emails += await account.every(account.query(label=label), wanted=ALL)
+        emails += await account.every(account.query(label=label), projection=ALL)
     return sorted((email.subject, *email.labels) for email in emails)
 
 
@@ -71,7 +71,7 @@ async def test_a_message_is_sent_and_filed(writer, receiver):
     )
 
     (received,) = await arrived(receiver)
-    copy = await writer.port.get(sent.email_id, wanted=ALL)
+    copy = await writer.port.get(sent.email_id, projection=ALL)
     for email in (received, copy):
         assert email.subject == "Grüße =?utf-8?q?x?="
         assert (email.from_, email.to) == (ADA, (BEN,))

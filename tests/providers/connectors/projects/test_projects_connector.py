@@ -74,7 +74,7 @@ async def test_comments_are_the_newest_comment_stories():
     ]  # fmt: skip
     tasks, routes = opened(**{"7": {"data": {"gid": "7"}}}, stories=paged(stories, 100))
 
-    item = await tasks.item("7", visibility=ItemVisibility(wanted=frozenset({"comments"})))
+    item = await tasks.item("7", visibility=ItemVisibility(projection=frozenset({"comments"})))
 
     assert [comment.id for comment in item.comments] == [str(n) for n in range(149, 99, -2)]
     assert item.comments[0].author_name is None
@@ -86,7 +86,7 @@ async def test_a_board_without_the_scope_of_sections_has_no_groups():
         **{"7": {"data": {"gid": "7", "name": "Plan"}}, "sections": (403, {"errors": []})}
     )
 
-    board = await tasks.board("7", wanted=frozenset({"name", "groups"}))
+    board = await tasks.board("7", projection=frozenset({"name", "groups"}))
 
     assert (board.name, board.groups) == ("Plan", ())
 
@@ -96,7 +96,7 @@ async def test_sub_tasks_are_read_only_for_tasks_that_have_some():
     tasks, routes = opened(
         tasks={"data": parents}, subtasks={"data": [{"gid": "3", "name": "below"}]}
     )
-    visibility = ItemVisibility(wanted=frozenset({"sub_items", "name"}))
+    visibility = ItemVisibility(projection=frozenset({"sub_items", "name"}))
 
     page = await tasks.items("9", ItemQuery(), after=None, visibility=visibility)
 
@@ -110,7 +110,7 @@ async def test_every_task_is_listed_once_with_any_limit(limit):
     listed, position = [], None
     while True:
         page = await tasks.items(
-            "9", ItemQuery(limit=limit), after=position, visibility=ItemVisibility(wanted=NAME)
+            "9", ItemQuery(limit=limit), after=position, visibility=ItemVisibility(projection=NAME)
         )
         listed += [item.id for item in page.items]
         position = page.position
@@ -126,7 +126,9 @@ async def test_a_filtered_listing_has_every_match_once(limit):
     query = ItemQuery(text="t1", limit=limit)
     listed, position = [], None
     while True:
-        page = await tasks.items("9", query, after=position, visibility=ItemVisibility(wanted=NAME))
+        page = await tasks.items(
+            "9", query, after=position, visibility=ItemVisibility(projection=NAME)
+        )
         listed += [item.id for item in page.items]
         position = page.position
         if position is None:
@@ -143,7 +145,7 @@ async def test_workspaces_are_listed_one_after_the_other():
     tasks, _ = opened(workspaces={"data": [{"gid": "1"}, {"gid": "2"}]}, projects=projects)
     listed, position = [], None
     for _ in range(6):
-        page = await tasks.boards(BoardQuery(limit=2), after=position, wanted=NAME)
+        page = await tasks.boards(BoardQuery(limit=2), after=position, projection=NAME)
         listed += [board.id for board in page.boards]
         position = page.position
         if position is None:
@@ -157,19 +159,19 @@ async def test_a_missing_workspace_ends_the_listing():
 
     with pytest.raises(failures.Missing):
         await tasks.boards(
-            BoardQuery(), after=TaskPosition(3, "x", "2|5", 0, 0), wanted=frozenset()
+            BoardQuery(), after=TaskPosition(3, "x", "2|5", 0, 0), projection=frozenset()
         )
 
 
 @pytest.mark.parametrize("object_id", ["", "x", "1/2", "..", "me", "１", "1" * 33])
 async def test_malformed_ids_cause_no_request(object_id):
     tasks, routes = opened()
-    visibility = ItemVisibility(wanted=NAME)
+    visibility = ItemVisibility(projection=NAME)
 
     for call in (
         tasks.item(object_id, visibility=visibility),
         tasks.target(object_id),
-        tasks.board(object_id, wanted=frozenset()),
+        tasks.board(object_id, projection=frozenset()),
         tasks.items(object_id, ItemQuery(), after=None, visibility=visibility),
         tasks.create(NewItem(board_id=object_id, name="x", fields={})),
     ):

@@ -57,10 +57,10 @@ def without_bodies(account):
 async def test_a_page_takes_one_list_call_and_one_batch(account_a):
     for number in range(30):
         account_a.add(f"Mail {number}", at=number)
-    await account_a.port.search(MailQuery(), after=None, wanted=LISTED)  # learns the labels
+    await account_a.port.search(MailQuery(), after=None, projection=LISTED)  # learns the labels
     account_a.forget_calls()
 
-    await account_a.port.search(MailQuery(limit=20), after=None, wanted=LISTED)
+    await account_a.port.search(MailQuery(limit=20), after=None, projection=LISTED)
 
     outer = [call for call in account_a.upstream.calls if call["batch"] is None]
     assert [(call["method"], call["path"]) for call in outer] == [
@@ -83,9 +83,9 @@ async def test_no_call_requests_an_unwanted_body(account_a):
         MailQuery(text="words", text_fields=TEXT - {"body"}),
         MailQuery(text="lease", text_fields=frozenset({"subject"})),
     ):
-        await account_a.port.search(query, after=None, wanted=LISTED)
-    await account_a.port.get(name, wanted=LISTED)
-    await account_a.port.thread(thread, wanted=LISTED)
+        await account_a.port.search(query, after=None, projection=LISTED)
+    await account_a.port.get(name, projection=LISTED)
+    await account_a.port.thread(thread, projection=LISTED)
     await account_a.port.reply(
         name, Reply(body="Fine.", quote=False, attempt=SendAttempt(message_id="r@gw.example"))
     )
@@ -98,7 +98,7 @@ async def test_no_call_requests_an_unwanted_body(account_a):
 async def test_a_wanted_body_is_requested_level_by_level(account_a):
     name = account_a.add("The lease")
 
-    await account_a.port.get(name, wanted=ALL)
+    await account_a.port.get(name, projection=ALL)
 
     (mask,) = account_a.asked("fields")
     assert mask.count("data") == 7  # the root and six levels below it
@@ -106,7 +106,7 @@ async def test_a_wanted_body_is_requested_level_by_level(account_a):
 
 
 @pytest.mark.parametrize(
-    ("wanted", "form", "headers"),
+    ("projection", "form", "headers"),
     [
         ({"id", "is_read", "labels"}, "minimal", []),
         ({"body_preview"}, "minimal", []),
@@ -116,21 +116,21 @@ async def test_a_wanted_body_is_requested_level_by_level(account_a):
     ],
     ids=["ids", "preview", "headers", "importance", "structure"],
 )
-async def test_the_cheapest_format_is_requested(account_a, wanted, form, headers):
+async def test_the_cheapest_format_is_requested(account_a, projection, form, headers):
     name = account_a.add("The lease")
 
-    await account_a.port.get(name, wanted=frozenset(wanted))
+    await account_a.port.get(name, projection=frozenset(projection))
 
     call = account_a.calls[0]
     assert call["query"]["format"] == [form]
     assert call["query"].get("metadataHeaders", []) == headers
-    assert ("snippet" in call["query"]["fields"][0]) is ("body_preview" in wanted)
+    assert ("snippet" in call["query"]["fields"][0]) is ("body_preview" in projection)
 
 
 async def test_root_headers_are_not_requested_when_only_the_structure_is_wanted(account_a):
     name = account_a.add("The lease")
 
-    await account_a.port.get(name, wanted=frozenset({"has_attachments"}))
+    await account_a.port.get(name, projection=frozenset({"has_attachments"}))
 
     assert account_a.asked("fields")[0].startswith(
         "id,threadId,labelIds,internalDate,payload(mimeType,filename,body(size),parts("
@@ -166,7 +166,7 @@ async def test_values_in_a_search_query_are_quoted(account_a, query, expected):
     fields = TEXT if "text" in query else frozenset()
 
     await account_a.port.search(
-        MailQuery(text_fields=fields, **query), after=None, wanted={"subject"}
+        MailQuery(text_fields=fields, **query), after=None, projection={"subject"}
     )
 
     assert account_a.asked("q") == [expected]
@@ -190,7 +190,7 @@ async def test_values_in_a_search_query_are_quoted(account_a, query, expected):
 async def test_words_are_searched_for_in_visible_fields(account_a, text, fields, expected):
     query = MailQuery(text=text, text_fields=frozenset(fields))
 
-    await account_a.port.search(query, after=None, wanted={"subject"})
+    await account_a.port.search(query, after=None, projection={"subject"})
 
     assert account_a.asked("q") == [expected]
 
@@ -201,7 +201,7 @@ async def test_a_scan_reads_seventy_messages(account_a):
         account_a.add("Plan", at=number)
     query = MailQuery(text="joan", text_fields=frozenset({"body_preview"}))
 
-    first = await account_a.port.search(query, after=None, wanted={"importance"})
+    first = await account_a.port.search(query, after=None, projection={"importance"})
 
     assert (first.emails, first.total, first.total_exact, first.exhausted) == ((), 0, False, False)
     outer = [call["path"] for call in account_a.upstream.calls if call["batch"] is None]
@@ -209,7 +209,7 @@ async def test_a_scan_reads_seventy_messages(account_a):
     assert [len(batch) for batch in account_a.batches] == [25, 25, 20]
     assert set(account_a.asked("metadataHeaders")) == {"Importance", "X-Priority"}
 
-    second = await account_a.port.search(query, after=first.scanned_to, wanted={"importance"})
+    second = await account_a.port.search(query, after=first.scanned_to, projection={"importance"})
 
     assert [email.importance for email in second.emails] == ["normal"]
     assert (second.total, second.total_exact, second.exhausted) == (1, True, True)
@@ -218,7 +218,7 @@ async def test_a_scan_reads_seventy_messages(account_a):
 async def test_words_for_previews_only_are_not_sent_to_gmail(account_a):
     query = MailQuery(text="secret", text_fields=frozenset({"body_preview"}))
 
-    await account_a.port.search(query, after=None, wanted={"subject"})
+    await account_a.port.search(query, after=None, projection={"subject"})
 
     assert account_a.asked("q") == ["-in:drafts"]
 
@@ -237,12 +237,12 @@ async def test_matches_in_hidden_fields_are_not_counted(account_a):
 async def test_labels_are_cached_until_an_unknown_label_appears(account_a):
     account_a.add("One", labels=("Work",))
     for _ in range(3):
-        await account_a.port.search(MailQuery(label="work"), after=None, wanted=LISTED)
+        await account_a.port.search(MailQuery(label="work"), after=None, projection=LISTED)
 
     assert [call["path"] for call in account_a.calls].count("/gmail/v1/users/me/labels") == 1
 
     account_a.add("Two", at=1, labels=("Brand New",))
-    (newest, _) = await account_a.every(MailQuery(), wanted={"labels"})
+    (newest, _) = await account_a.every(MailQuery(), projection={"labels"})
     assert newest.labels == ("INBOX", "Brand New")
     assert [call["path"] for call in account_a.calls].count("/gmail/v1/users/me/labels") == 2
 
@@ -421,7 +421,7 @@ async def test_a_malformed_batch_response_is_broken(account_a, kind):
 async def test_a_large_body_is_read_separately(account_a):
     name = account_a.add("Long", body="word " * 80_000)
 
-    email = await account_a.port.get(name, wanted=ALL)
+    email = await account_a.port.get(name, projection=ALL)
 
     assert len(email.body.split()) == 80_000
     assert any("/attachments/" in call["path"] for call in account_a.calls)
@@ -445,7 +445,7 @@ async def test_a_body_is_decoded_by_its_charset(account_a, charset, octets):
         folder="inbox",
     )
 
-    email = await account_a.port.get(mail.id, wanted=ALL)
+    email = await account_a.port.get(mail.id, projection=ALL)
 
     assert (email.body, email.body_type) == ("Grüße", "text")
 
@@ -453,8 +453,8 @@ async def test_a_body_is_decoded_by_its_charset(account_a, charset, octets):
 async def test_attachments_are_identified_by_their_message_and_part_id(account_a):
     name = account_a.add("Hello", files=[("a.txt", "text/plain", b"one"), ("b", "a/b", b"two")])
 
-    first = (await account_a.port.get(name, wanted=ALL)).attachments
-    second = (await account_a.port.get(name, wanted=ALL)).attachments
+    first = (await account_a.port.get(name, projection=ALL)).attachments
+    second = (await account_a.port.get(name, projection=ALL)).attachments
 
     assert first == second
     assert [(file.id, file.name, file.size) for file in first] == [
@@ -599,7 +599,7 @@ async def test_headers_of_raw_messages_are_decoded_when_forwarded(account_a):
         name, Forward(to=(BOB,), attempt=SendAttempt(message_id="f@gw.example"))
     )
 
-    email = await account_a.port.get(sent.email_id, wanted=ALL)
+    email = await account_a.port.get(sent.email_id, projection=ALL)
     assert email.subject == "Fwd: Semlor på fredag"
     assert "From: Åsa <asa@north.example>" in email.body
     assert [attachment.name for attachment in email.attachments] == ["räksmörgås.txt"]
@@ -649,11 +649,11 @@ async def test_a_decoded_body_can_always_be_encoded_as_utf8(account_a, rest, tex
     head = b"From: eve@north.example\r\nSubject: =?utf-7?Q?+2AA-?=\r\nMIME-Version: 1.0\r\n"
     account_a.sandbox.state.mails.update("provider-a", name, raw=head + rest)
 
-    (email,) = await account_a.every(MailQuery(), wanted=ALL)
+    (email,) = await account_a.every(MailQuery(), projection=ALL)
     sent = await account_a.port.forward(
         name, Forward(to=(BOB,), attempt=SendAttempt(message_id="f@gw.example"))
     )
-    passed_on = await account_a.port.get(sent.email_id, wanted=ALL)
+    passed_on = await account_a.port.get(sent.email_id, projection=ALL)
 
     assert (email.subject, email.body) == ("\ufffd", text)
     assert passed_on.subject == "Fwd: \ufffd"
@@ -670,7 +670,7 @@ async def test_deeply_nested_parts_are_found(account_a):
         "provider-a", b"\r\n".join(lines) + b"\r\n", folder="inbox"
     )
 
-    email = await account_a.port.get(mail.id, wanted=ALL)
+    email = await account_a.port.get(mail.id, projection=ALL)
 
     assert email.body.strip() == "<p>Down here.</p>"
     assert [attachment.name for attachment in email.attachments] == ["a.txt"]

@@ -37,10 +37,10 @@ def filled(account, count=3):
 
 async def test_a_page_takes_one_call(account_b):
     filled(account_b, 30)
-    await account_b.port.search(MailQuery(), after=None, wanted=LISTED)  # learns the folders
+    await account_b.port.search(MailQuery(), after=None, projection=LISTED)  # learns the folders
     account_b.forget_calls()
 
-    await account_b.port.search(MailQuery(limit=20), after=None, wanted=LISTED)
+    await account_b.port.search(MailQuery(limit=20), after=None, projection=LISTED)
 
     assert [(call["method"], call["path"]) for call in account_b.calls] == [
         ("GET", "/v1.0/me/messages")
@@ -50,11 +50,11 @@ async def test_a_page_takes_one_call(account_b):
 
 async def test_a_search_takes_one_call_and_batches_of_twenty(account_b):
     filled(account_b, 60)
-    await account_b.port.search(MailQuery(), after=None, wanted=LISTED)
+    await account_b.port.search(MailQuery(), after=None, projection=LISTED)
     account_b.forget_calls()
 
     answer = await account_b.port.search(
-        MailQuery(limit=50, text="words", text_fields=TEXT), after=None, wanted=LISTED
+        MailQuery(limit=50, text="words", text_fields=TEXT), after=None, projection=LISTED
     )
 
     outer = [call["path"] for call in account_b.calls if call["batch"] is None]
@@ -68,9 +68,9 @@ async def test_every_call_prefers_immutable_ids_and_html(account_b):
     filled(account_b)
     thread = account_b.stored("Plan")[0].thread_id
     for query in (MailQuery(), MailQuery(text="words", text_fields=TEXT), MailQuery(label="work")):
-        await account_b.port.search(query, after=None, wanted=LISTED)
-    await account_b.port.get(name, wanted=ALL)
-    await account_b.port.thread(thread, wanted=ALL)
+        await account_b.port.search(query, after=None, projection=LISTED)
+    await account_b.port.get(name, projection=ALL)
+    await account_b.port.thread(thread, projection=ALL)
     await account_b.port.reply(name, REPLY)
     await account_b.port.change(name, MailChange(read=True, add_labels=("New",)))
     await account_b.port.trash(name)
@@ -93,9 +93,9 @@ async def test_no_call_selects_an_unwanted_body(account_b):
         MailQuery(text="words", text_fields=TEXT - {"body"}),
         MailQuery(label="work"),
     ):
-        await account_b.port.search(query, after=None, wanted=LISTED)
-    await account_b.port.get(name, wanted=LISTED)
-    await account_b.port.thread(thread, wanted=LISTED)
+        await account_b.port.search(query, after=None, projection=LISTED)
+    await account_b.port.get(name, projection=LISTED)
+    await account_b.port.thread(thread, projection=LISTED)
     await account_b.port.change(name, MailChange(read=True, add_labels=("New",)))
 
     selects = account_b.asked("$select")
@@ -109,8 +109,8 @@ async def test_no_call_selects_an_unwanted_body(account_b):
 async def test_only_wanted_attributes_are_selected(account_b):
     name = account_b.add("Plan")
 
-    await account_b.port.get(name, wanted=frozenset({"subject", "from_"}))
-    await account_b.port.get(name, wanted=frozenset({"attachments"}))
+    await account_b.port.get(name, projection=frozenset({"subject", "from_"}))
+    await account_b.port.get(name, projection=frozenset({"attachments"}))
 
     assert account_b.asked("$select") == [
         "id,receivedDateTime,isDraft,parentFolderId,subject,from,sender",
@@ -131,7 +131,7 @@ async def test_only_wanted_attributes_are_selected(account_b):
     ],
 )
 async def test_values_in_a_filter_are_quoted(account_b, query, clause):
-    await account_b.port.search(MailQuery(**query), after=None, wanted={"subject"})
+    await account_b.port.search(MailQuery(**query), after=None, projection={"subject"})
 
     (clauses,) = account_b.asked("$filter")
     assert clause in clauses
@@ -176,7 +176,7 @@ async def test_values_in_a_filter_are_quoted(account_b, query, clause):
     ],
 )
 async def test_values_in_a_search_are_quoted(account_b, query, expected):
-    await account_b.port.search(MailQuery(**query), after=None, wanted={"subject"})
+    await account_b.port.search(MailQuery(**query), after=None, projection={"subject"})
 
     assert account_b.asked("$search") == [expected]
 
@@ -184,7 +184,7 @@ async def test_values_in_a_search_are_quoted(account_b, query, expected):
 async def test_words_for_previews_only_are_not_sent_to_graph(account_b):
     query = MailQuery(text="secret", text_fields=frozenset({"body_preview", "subject"}))
 
-    await account_b.port.search(query, after=None, wanted={"subject"})
+    await account_b.port.search(query, after=None, projection={"subject"})
 
     assert account_b.asked("$search") == []
     assert "secret" not in str(account_b.upstream.calls)
@@ -196,10 +196,12 @@ async def test_a_count_that_takes_too_long_is_given_up(account_b, kind, monkeypa
     monkeypatch.setattr(reading, "COUNT_SECONDS", 0.3)
     account_b.fault(kind=kind, match="$count", delay=5)
 
-    first = await account_b.port.search(MailQuery(limit=20), after=None, wanted={"subject"})
+    first = await account_b.port.search(MailQuery(limit=20), after=None, projection={"subject"})
     position = scanning.position(first.emails[-1])
-    second = await account_b.port.search(MailQuery(limit=20), after=position, wanted={"subject"})
-    again = await account_b.port.search(MailQuery(limit=20), after=None, wanted={"subject"})
+    second = await account_b.port.search(
+        MailQuery(limit=20), after=position, projection={"subject"}
+    )
+    again = await account_b.port.search(MailQuery(limit=20), after=None, projection={"subject"})
 
     assert [len(page.emails) for page in (first, second, again)] == [20, 10, 20]
     assert [page.exhausted for page in (first, second, again)] == [False, True, False]
@@ -211,9 +213,9 @@ async def test_a_count_that_takes_too_long_is_given_up(account_b, kind, monkeypa
 async def test_only_the_first_page_is_counted(account_b):
     filled(account_b, 30)
 
-    answer = await account_b.port.search(MailQuery(limit=20), after=None, wanted={"subject"})
+    answer = await account_b.port.search(MailQuery(limit=20), after=None, projection={"subject"})
     position = scanning.position(answer.emails[-1])
-    await account_b.port.search(MailQuery(limit=20), after=position, wanted={"subject"})
+    await account_b.port.search(MailQuery(limit=20), after=position, projection={"subject"})
 
     assert (answer.total, answer.total_exact) == (30, True)
     assert account_b.asked("$count") == ["true"]
@@ -227,7 +229,7 @@ async def test_a_mail_that_was_long_under_way_is_put_in_order(account_b):
     account_b.add("Unity, late", at=290.5, sent=NOON - timedelta(hours=9))
 
     emails = await account_b.every(
-        MailQuery(subject="unity", limit=50), wanted=frozenset({"subject"})
+        MailQuery(subject="unity", limit=50), projection=frozenset({"subject"})
     )
 
     subjects = [email.subject for email in emails]
@@ -243,7 +245,7 @@ async def test_a_long_search_finds_what_was_long_under_way(account_b):
     account_b.add("Plan of the archive", at=220.5 * 3600, sent=old)
     account_b.upstream.calls.clear()
 
-    emails = await account_b.every(account_b.query(subject="plan"), wanted={"subject"})
+    emails = await account_b.every(account_b.query(subject="plan"), projection={"subject"})
 
     subjects = [f"Plan {number}" for number in range(259, -1, -1)]
     subjects.insert(259 - 220, "Plan of the archive")
@@ -271,11 +273,11 @@ async def test_words_match_by_prefix(account_b):
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
 async def test_a_next_link_to_another_place_is_not_followed(account_b, way):
     filled(account_b)
-    await account_b.port.thread(account_b.stored()[0].thread_id, wanted={"subject"})
+    await account_b.port.thread(account_b.stored()[0].thread_id, projection={"subject"})
     account_b.fault(kind="foreignNextLink", match="messages?")
 
     with pytest.raises(Broken):
-        await account_b.every(MailQuery(limit=50, **way), wanted={"subject"})
+        await account_b.every(MailQuery(limit=50, **way), projection={"subject"})
 
 
 async def test_a_repeated_next_link_is_broken(account_b):
@@ -283,7 +285,7 @@ async def test_a_repeated_next_link_is_broken(account_b):
     account_b.fault(kind="repeatedNextLink", match="messages?")
 
     with pytest.raises(Broken):
-        await account_b.port.thread(account_b.stored()[0].thread_id, wanted={"subject"})
+        await account_b.port.thread(account_b.stored()[0].thread_id, projection={"subject"})
 
 
 async def test_a_filter_that_is_too_complex_is_simplified(account_b):
@@ -306,7 +308,7 @@ async def test_a_missing_message_of_a_batch_is_left_out(account_b):
     names = filled(account_b)
     account_b.fault(kind="404", match=names[1])
 
-    subjects = await account_b.subjects(wanted=WITH_BODY, text="words", text_fields=TEXT)
+    subjects = await account_b.subjects(projection=WITH_BODY, text="words", text_fields=TEXT)
 
     assert subjects == ["Mail 2", "Mail 0"]
 
@@ -315,7 +317,7 @@ async def test_throttled_parts_of_a_batch_are_repeated_after_growing_waits(accou
     names = filled(account_b)
     account_b.fault(kind="429", match=names[1], count=3)
 
-    subjects = await account_b.subjects(wanted=WITH_BODY, text="words", text_fields=TEXT)
+    subjects = await account_b.subjects(projection=WITH_BODY, text="words", text_fields=TEXT)
 
     assert subjects == ["Mail 2", "Mail 1", "Mail 0"]
     assert account_b.clock.sleeps == [1, 2, 4]
@@ -327,7 +329,7 @@ async def test_a_part_that_stays_throttled_raises_throttled_with_its_waiting_tim
     account_b.fault(kind="429", retryAfter=11, match=names[1])
 
     with pytest.raises(Throttled) as caught:
-        await account_b.subjects(wanted=WITH_BODY, text="words", text_fields=TEXT)
+        await account_b.subjects(projection=WITH_BODY, text="words", text_fields=TEXT)
 
     assert caught.value.retry_after == 11
     assert account_b.clock.sleeps == []
@@ -364,7 +366,7 @@ async def test_a_message_keeps_its_id_in_the_trash(account_b):
     await account_b.port.trash(name)
 
     assert [
-        email.id for email in await account_b.every(MailQuery(label="trash"), wanted=LISTED)
+        email.id for email in await account_b.every(MailQuery(label="trash"), projection=LISTED)
     ] == [name]
 
 
@@ -411,7 +413,7 @@ async def test_a_reply_whose_change_got_no_response_has_its_text_once(
     await account_b.port.reply(name, REPLY)
 
     (mail,) = account_b.stored(folder="sent")
-    email = await account_b.port.get(mail.immutable_id, wanted=ALL)
+    email = await account_b.port.get(mail.immutable_id, projection=ALL)
     assert (email.body.count("Fine."), email.body.count("Shall we?")) == (1, 1)
     assert account_b.stored(folder="drafts") == []
 
@@ -484,7 +486,7 @@ async def test_mail_below_trash_and_junk_is_not_ordinary_mail(account_b, parents
     moved = await moved_below(account_b, account_b.add("Plan two"), *parents)
 
     query = MailQuery(limit=10, text=text, text_fields=TEXT)
-    page = await account_b.port.search(query, after=None, wanted=ALL)
+    page = await account_b.port.search(query, after=None, projection=ALL)
     assert [email.subject for email in page.emails] == ["Plan one"]
     assert page.total == 1
     if parents[0] == "deleteditems":
@@ -496,7 +498,7 @@ async def test_the_folders_of_trash_and_junk_are_read_once(account_b):
     await moved_below(account_b, account_b.add("Plan"), "deleteditems", "2025")
     account_b.sandbox.upstreams["providerB"].calls.clear()
     for _ in range(2):
-        await account_b.port.search(MailQuery(limit=10), after=None, wanted=ALL)
+        await account_b.port.search(MailQuery(limit=10), after=None, projection=ALL)
 
     paths = [call["path"] for call in account_b.sandbox.upstreams["providerB"].calls]
     assert sum("mailFolders" in path for path in paths) == 4  # two folders, two levels below

@@ -86,7 +86,7 @@ class LabelReader:
         # Folders are refused like some files, but surely have no label.
         refused = [key for key, response in responses.items() if response.status == 400]
         if refused:
-            items = await self._files.get_many(refused, wanted=frozenset())
+            items = await self._files.get_many(refused, projection=frozenset())
             for key, item in items.items():
                 if isinstance(item, records.File) and item.is_folder:
                     labels[key] = ()

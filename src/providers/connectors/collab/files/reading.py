@@ -44,7 +44,7 @@ class FileReader:
         self._sites = sites
 
     async def children(
-        self, folder: ItemKey, *, cursor: str | None, top: int, wanted: AbstractSet[str]
+        self, folder: ItemKey, *, cursor: str | None, top: int, projection: AbstractSet[str]
     ) -> Page[records.File]:
         """
         Return a page of a folder's children, in no reliable order.
@@ -54,21 +54,27 @@ class FileReader:
             InvalidCursor: *cursor* is not of this folder.
         """
         await self._sites.admit_drive(folder.drive)
-        options = [("$top", str(top)), *selected_fields.file(frozenset(wanted))]
+        options = [("$top", str(top)), *selected_fields.file(frozenset(projection))]
         try:
             page = await self._context.pages.page(
                 (V1, *_address(folder), "children"),
                 options,
                 ODataPage[response_types.Item],
                 cursor=cursor,
-                to_record=lambda item: mapping.file(item, wanted, within=folder.drive),
+                to_record=lambda item: mapping.file(item, projection, within=folder.drive),
             )
         except Refused as refusal:
             raise translate_refused_read(refusal) from refusal
-        return replace(page, items=await self._name_libraries(page.items, wanted))
+        return replace(page, items=await self._name_libraries(page.items, projection))
 
     async def search(
-        self, folder: ItemKey, text: str, *, cursor: str | None, top: int, wanted: AbstractSet[str]
+        self,
+        folder: ItemKey,
+        text: str,
+        *,
+        cursor: str | None,
+        top: int,
+        projection: AbstractSet[str],
     ) -> Page[records.File]:
         """
         Return a page of the files below a folder that match *text*, in upstream's order.
@@ -83,23 +89,23 @@ class FileReader:
         words = " ".join(text.translate(_SEPARATORS).split())
         if text and not words:  # an empty search would list everything
             return Page(items=(), cursors=(), next=None)
-        selection = selected_fields.file(frozenset(wanted) - {"content_type_id"})
+        selection = selected_fields.file(frozenset(projection) - {"content_type_id"})
         try:
             page = await self._context.pages.page(
                 (V1, *_address(folder), f"search(q='{words}')"),
                 [("$top", str(top)), *selection],
                 ODataPage[response_types.Item],
                 cursor=cursor,
-                to_record=lambda item: _hit(item, wanted, folder),
+                to_record=lambda item: _hit(item, projection, folder),
             )
         except Refused as refusal:
             if refusal.status == 400:  # because of the text, unless the id is not one
-                await self.get(folder, wanted=frozenset())
+                await self.get(folder, projection=frozenset())
                 raise
             raise translate_refused_read(refusal) from refusal
-        return replace(page, items=await self._name_libraries(page.items, wanted))
+        return replace(page, items=await self._name_libraries(page.items, projection))
 
-    async def get(self, key: ItemKey, *, wanted: AbstractSet[str]) -> records.File:
+    async def get(self, key: ItemKey, *, projection: AbstractSet[str]) -> records.File:
         """
         Read a file or folder; ``root`` stands for a library's root folder.
 
@@ -108,18 +114,18 @@ class FileReader:
         """
         await self._sites.admit_drive(key.drive)
         item = await self._context.read(
-            response_types.Item, *_address(key), params=selected_fields.file(frozenset(wanted))
+            response_types.Item, *_address(key), params=selected_fields.file(frozenset(projection))
         )
-        file = mapping.file(item, wanted, within=key.drive)
+        file = mapping.file(item, projection, within=key.drive)
         if file is None or not _has_key(file, key):
             raise Missing
-        if "shared_with" in wanted:
+        if "shared_with" in projection:
             permissions = await self.permissions(key)
             file = msgspec.structs.replace(file, shared_with=records.shared_with(permissions))
-        return (await self._name_libraries((file,), wanted))[0]
+        return (await self._name_libraries((file,), projection))[0]
 
     async def get_by_name(
-        self, folder: ItemKey, name: str, *, wanted: AbstractSet[str]
+        self, folder: ItemKey, name: str, *, projection: AbstractSet[str]
     ) -> records.File:
         """
         Read the child of a folder with this name, any case.
@@ -128,7 +134,7 @@ class FileReader:
             Missing: There is no such child, or no such folder.
         """
         await self._sites.admit_drive(folder.drive)
-        attributes = frozenset(wanted) | {"name"}
+        attributes = frozenset(projection) | {"name"}
         item = await self._context.read(
             response_types.Item, *by_name(folder, name), params=selected_fields.file(attributes)
         )
@@ -138,11 +144,11 @@ class FileReader:
         return file
 
     async def get_many(
-        self, keys: Collection[ItemKey], *, wanted: AbstractSet[str]
+        self, keys: Collection[ItemKey], *, projection: AbstractSet[str]
     ) -> Mapping[ItemKey, records.File | Unknown | None]:
         """Read files by their ids, in batches."""
         admitted = await self._sites.admitted({key.drive for key in keys})
-        params = selected_fields.file(frozenset(wanted))
+        params = selected_fields.file(frozenset(projection))
         requests = {
             key: BatchRequest(_address(key), params)
             for key in dict.fromkeys(keys)
@@ -154,10 +160,10 @@ class FileReader:
             if failure is not None:
                 files[key] = None if isinstance(failure, Missing) else UNKNOWN
                 continue
-            file = mapping.file(response.decode(response_types.Item), wanted, within=key.drive)
+            file = mapping.file(response.decode(response_types.Item), projection, within=key.drive)
             files[key] = file if file is not None and _has_key(file, key) else None
         read = {key: file for key, file in files.items() if isinstance(file, records.File)}
-        named = await self._name_libraries(tuple(read.values()), wanted)
+        named = await self._name_libraries(tuple(read.values()), projection)
         return files | dict(zip(read, named, strict=True))
 
     async def get_folders(
@@ -180,17 +186,17 @@ class FileReader:
             folders[path] = mapping.file(item, frozenset(), within=path[0])
         return folders
 
-    async def link(self, key: ItemKey, *, wanted: AbstractSet[str]) -> records.FileLink:
+    async def link(self, key: ItemKey, *, projection: AbstractSet[str]) -> records.FileLink:
         """
         Return an address of a file's bytes that needs no credentials.
 
         Raises:
             NotDownloadable: It is a folder or has no bytes.
         """
-        attributes = (frozenset(wanted) | _LINK_ATTRIBUTES) - {"shared_with"}
-        if "download_link" not in wanted:  # hidden: the address is not requested at all
+        attributes = (frozenset(projection) | _LINK_ATTRIBUTES) - {"shared_with"}
+        if "download_link" not in projection:  # hidden: the address is not requested at all
             attributes -= {"download_link"}
-        file = await self.get(key, wanted=attributes)
+        file = await self.get(key, projection=attributes)
         if file.is_folder:
             raise NotDownloadable
         url = file.download_link
@@ -256,10 +262,10 @@ class FileReader:
         return permissions
 
     async def _name_libraries(
-        self, files: tuple[records.File, ...], wanted: AbstractSet[str]
+        self, files: tuple[records.File, ...], projection: AbstractSet[str]
     ) -> tuple[records.File, ...]:
         """Set the parent name of files at the top of a library: the library's name."""
-        if "parent_folder_name" not in wanted:
+        if "parent_folder_name" not in projection:
             return files
         drives = {file.drive for file in files if file.parent_folder_name == mapping.LIBRARY_NAME}
         names = {drive: await self._sites.drive_name(drive) for drive in drives}
@@ -306,9 +312,9 @@ def _has_key(file: records.File, key: ItemKey) -> bool:
 
 
 def _hit(
-    item: response_types.Item, wanted: AbstractSet[str], folder: ItemKey
+    item: response_types.Item, projection: AbstractSet[str], folder: ItemKey
 ) -> records.File | None:
     """Map a hit; None for an item of another library that is shared into this one."""
     if item.remote_item is not None:
         return None
-    return mapping.file(item, wanted, within=folder.drive)
+    return mapping.file(item, projection, within=folder.drive)

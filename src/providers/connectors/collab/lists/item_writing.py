@@ -38,7 +38,7 @@ class RowWriter:
         key: ListKey,
         fields: Mapping[str, Any],
         *,
-        wanted: AbstractSet[str],
+        projection: AbstractSet[str],
         hidden: AbstractSet[str] = frozenset(),
     ) -> records.Row:
         """
@@ -55,14 +55,14 @@ class RowWriter:
                 {name: value for name, value in fields.items() if value is not None}
             )
         }
-        selection = await self._rows.field_selection(key, wanted, hidden)
+        selection = await self._rows.field_selection(key, projection, hidden)
         with unknown_if_ambiguous():
             response = await self._call("POST", *_address(key), json=body)
             created = response.decode(response_types.ListItem)
             if not is_number(created.id):
                 raise Broken
-        row = mapping.row(created, key, wanted, selection=selection)
-        return await self._reread(RowKey(*key, created.id), row, wanted, hidden)
+        row = mapping.row(created, key, projection, selection=selection)
+        return await self._reread(RowKey(*key, created.id), row, projection, hidden)
 
     async def update(
         self,
@@ -70,7 +70,7 @@ class RowWriter:
         fields: Mapping[str, Any],
         *,
         etag: str | None,
-        wanted: AbstractSet[str],
+        projection: AbstractSet[str],
         hidden: AbstractSet[str] = frozenset(),
     ) -> records.Row:
         """
@@ -87,9 +87,9 @@ class RowWriter:
             "PATCH", *address, json=_with_types(fields), headers=if_match(etag), item=True
         )
         changed = response_types.ListItem(id=key.item, fields=response.decode(dict[str, Any]))
-        selection = await self._rows.field_selection(key.of, wanted, hidden)
+        selection = await self._rows.field_selection(key.of, projection, hidden)
         return await self._reread(
-            key, mapping.row(changed, key.of, wanted, selection=selection), wanted, hidden
+            key, mapping.row(changed, key.of, projection, selection=selection), projection, hidden
         )
 
     async def delete(self, key: RowKey, *, etag: str | None) -> None:
@@ -102,12 +102,12 @@ class RowWriter:
         self,
         key: RowKey,
         written: records.Row,
-        wanted: AbstractSet[str],
+        projection: AbstractSet[str],
         hidden: AbstractSet[str] = frozenset(),
     ) -> records.Row:
         """Read a written row whole; return what the write returned when that fails."""
         try:
-            return await self._rows.get(key, wanted=wanted, hidden=hidden)
+            return await self._rows.get(key, projection=projection, hidden=hidden)
         except ProviderFailure:
             return written
 

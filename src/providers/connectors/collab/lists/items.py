@@ -97,7 +97,7 @@ class RowReader:
         self._lists = lists
 
     async def page(
-        self, key: ListKey, query: RowQuery, *, cursor: str | None, wanted: AbstractSet[str]
+        self, key: ListKey, query: RowQuery, *, cursor: str | None, projection: AbstractSet[str]
     ) -> Page[records.Row]:
         """
         Return a page of a list's items that pass the filter; it may be empty with a *next*.
@@ -107,38 +107,38 @@ class RowReader:
             InvalidCursor: *cursor* is not of this listing.
         """
         self._sites.admit_site(key.site)
-        plan = await self._plan(key, query, wanted)
+        plan = await self._plan(key, query, projection)
         strategy, position = item_cursors.split_cursor(cursor)
         try:
             if plan.orders:
                 if strategy not in ("", "o"):
                     raise InvalidCursor
-                page = await self._ordered_page(key, plan, position, wanted)
+                page = await self._ordered_page(key, plan, position, projection)
             elif strategy == "s" or (strategy != "d" and self._must_scan(key, plan)):
-                page = await self._scanned_page(key, plan, position, wanted)
+                page = await self._scanned_page(key, plan, position, projection)
             else:
-                page = await self._direct_page(key, plan, position, wanted)
+                page = await self._direct_page(key, plan, position, projection)
         except Refused as refusal:
             raise connection_context.translate_refused_read(refusal) from refusal
         return replace(page, warnings=(*plan.warnings(), *page.warnings))
 
     async def get(
-        self, key: RowKey, *, wanted: AbstractSet[str], hidden: AbstractSet[str] = _NOTHING
+        self, key: RowKey, *, projection: AbstractSet[str], hidden: AbstractSet[str] = _NOTHING
     ) -> records.Row:
         """Read one list item; *hidden* as in `RowQuery`."""
         self._sites.admit_site(key.site)
-        selection = await self.field_selection(key.of, wanted, hidden)
-        params = selected_fields.row(frozenset(wanted), selection.requested)
+        selection = await self.field_selection(key.of, projection, hidden)
+        params = selected_fields.row(frozenset(projection), selection.requested)
         item = await self._context.read(response_types.ListItem, *_address(key), params=params)
         if item.id != key.item:
             raise Missing
-        return to_row(item, key.of, wanted, selection=selection)
+        return to_row(item, key.of, projection, selection=selection)
 
     async def get_many(
         self,
         keys: Collection[RowKey],
         *,
-        wanted: AbstractSet[str],
+        projection: AbstractSet[str],
         hidden: Mapping[ListKey, AbstractSet[str]] = _NOTHING_HIDDEN,
         selections: Mapping[ListKey, FieldSelection] | None = None,
     ) -> Mapping[RowKey, records.Row | Unknown | None]:
@@ -148,10 +148,11 @@ class RowReader:
         *hidden* as in `RowQuery`, by list; *selections* are the values to request instead.
         """
         if selections is None:
-            selections = await self._selections(keys, wanted, hidden)
+            selections = await self._selections(keys, projection, hidden)
         requests = {
             key: BatchRequest(
-                _address(key), selected_fields.row(frozenset(wanted), selections[key.of].requested)
+                _address(key),
+                selected_fields.row(frozenset(projection), selections[key.of].requested),
             )
             for key in dict.fromkeys(keys)
             if key.of in selections
@@ -164,37 +165,39 @@ class RowReader:
                 continue
             item = response.decode(response_types.ListItem)
             if item.id == key.item:
-                rows[key] = to_row(item, key.of, wanted, selection=selections[key.of])
+                rows[key] = to_row(item, key.of, projection, selection=selections[key.of])
         return rows
 
     async def _selections(
         self,
         keys: Collection[RowKey],
-        wanted: AbstractSet[str],
+        projection: AbstractSet[str],
         hidden: Mapping[ListKey, AbstractSet[str]],
     ) -> Mapping[ListKey, FieldSelection]:
         """Return the values to request, by list; lists that are surely not seen are left out."""
         selections: dict[ListKey, FieldSelection] = {}
         for key in dict.fromkeys(key.of for key in keys if self._sites.sees(key.site)):
             with suppress(Missing):
-                selections[key] = await self.field_selection(key, wanted, hidden.get(key, _NOTHING))
+                selections[key] = await self.field_selection(
+                    key, projection, hidden.get(key, _NOTHING)
+                )
         return selections
 
     async def field_selection(
         self,
         key: ListKey,
-        wanted: AbstractSet[str],
+        projection: AbstractSet[str],
         hidden: AbstractSet[str],
         select: tuple[str, ...] | None = None,
     ) -> FieldSelection:
         """Return the values to request of a list's items; *select* None: all."""
-        if "fields" not in wanted or (not hidden and select is None):
+        if "fields" not in projection or (not hidden and select is None):
             return ALL_FIELDS
         if not hidden:
             return FieldSelection(select, ())
         return select_fields(await self._lists.columns(key), hidden, select)
 
-    async def _plan(self, key: ListKey, query: RowQuery, wanted: AbstractSet[str]) -> QueryPlan:
+    async def _plan(self, key: ListKey, query: RowQuery, projection: AbstractSet[str]) -> QueryPlan:
         """
         Resolve a query against the columns, which are read only when it names some.
 
@@ -216,7 +219,7 @@ class RowReader:
             filter=node,
             upstream_filter=None if node is None else odata_filters.to_upstream(node, columns),
             orders=item_order.parse(query.order_by, columns),
-            selection=await self.field_selection(key, wanted, query.hidden, query.select),
+            selection=await self.field_selection(key, projection, query.hidden, query.select),
             limit=query.limit,
         )
 
@@ -234,15 +237,15 @@ class RowReader:
     # -- direct
 
     async def _direct_page(
-        self, key: ListKey, plan: QueryPlan, cursor: str | None, wanted: AbstractSet[str]
+        self, key: ListKey, plan: QueryPlan, cursor: str | None, projection: AbstractSet[str]
     ) -> Page[records.Row]:
         columns: tuple[str, ...] | None = plan.evaluated_keys
-        if "fields" in wanted:
+        if "fields" in projection:
             requested = plan.selection.requested
             columns = None if requested is None else (*requested, *plan.evaluated_keys)
         params = [
             ("$top", str(max(plan.limit, _MIN_PAGE))),
-            *selected_fields.row(frozenset(wanted), columns),
+            *selected_fields.row(frozenset(projection), columns),
         ]
         upstream_filter = plan.upstream_filter
         if upstream_filter is not None:
@@ -251,7 +254,7 @@ class RowReader:
         def to_record(item: response_types.ListItem) -> records.Row | None:
             if not plan.passes(item):
                 return None
-            return to_row(item, key, wanted, selection=plan.selection)
+            return to_row(item, key, projection, selection=plan.selection)
 
         try:
             page = await self._context.pages.page(
@@ -268,7 +271,7 @@ class RowReader:
             if isinstance(refusal, Refused) and refusal.status != 400:
                 raise
             self._remember_unfilterable(key)
-            return await self._scanned_page(key, plan, None, wanted)
+            return await self._scanned_page(key, plan, None, projection)
         except Throttled:
             # Too many matching items may be the reason:
             # docs/spec/upstream/microsoft-files.md#list-view-threshold
@@ -280,7 +283,7 @@ class RowReader:
     # -- scan
 
     async def _scanned_page(
-        self, key: ListKey, plan: QueryPlan, cursor: str | None, wanted: AbstractSet[str]
+        self, key: ListKey, plan: QueryPlan, cursor: str | None, projection: AbstractSet[str]
     ) -> Page[records.Row]:
         """Scan the list until enough items pass, then read these."""
         params = [("$top", str(_SCAN_PAGE)), *selected_fields.row(_ID, plan.evaluated_keys)]
@@ -300,7 +303,7 @@ class RowReader:
         if len(passing) > plan.limit:
             passing = passing[: plan.limit]
             end = passing[-1][1]
-        rows = await self._read(key, [number for number, _ in passing], plan, wanted)
+        rows = await self._read(key, [number for number, _ in passing], plan, projection)
         read = [(rows[number], position) for number, position in passing if number in rows]
         page_of_rows = Page(
             items=tuple(row for row, _ in read),
@@ -314,7 +317,7 @@ class RowReader:
     # -- order
 
     async def _ordered_page(
-        self, key: ListKey, plan: QueryPlan, cursor: str | None, wanted: AbstractSet[str]
+        self, key: ListKey, plan: QueryPlan, cursor: str | None, projection: AbstractSet[str]
     ) -> Page[records.Row]:
         """Sort the whole list here, and read one page of it."""
         items, complete = await self._read_list(key, plan)
@@ -324,7 +327,7 @@ class RowReader:
         numbers = [item.id for item in ordered]
         start = item_cursors.resume(cursor, numbers)
         chosen = numbers[start : start + plan.limit]
-        rows = await self._read(key, chosen, plan, wanted)
+        rows = await self._read(key, chosen, plan, projection)
         read = [
             (rows[number], position)
             for position, number in enumerate(chosen, start + 1)
@@ -363,11 +366,11 @@ class RowReader:
         )
 
     async def _read(
-        self, key: ListKey, numbers: Sequence[str], plan: QueryPlan, wanted: AbstractSet[str]
+        self, key: ListKey, numbers: Sequence[str], plan: QueryPlan, projection: AbstractSet[str]
     ) -> dict[str, records.Row]:
         """Read items by their ids in the list; those that cannot be read are left out."""
         keys = [RowKey(*key, number) for number in numbers]
-        rows = await self.get_many(keys, wanted=wanted, selections={key: plan.selection})
+        rows = await self.get_many(keys, projection=projection, selections={key: plan.selection})
         return {row_key.item: row for row_key, row in rows.items() if isinstance(row, records.Row)}
 
 

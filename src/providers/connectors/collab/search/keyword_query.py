@@ -298,8 +298,8 @@ def _contains(text: str, phrase: Phrase) -> bool:
         *first, last = words[start : start + length]
         if tuple(first) != phrase.words[:-1]:
             continue
-        wanted = phrase.words[-1]
-        if last == wanted or (phrase.is_prefix and last.startswith(wanted)):
+        projection = phrase.words[-1]
+        if last == projection or (phrase.is_prefix and last.startswith(projection)):
             return True
     return False
 
@@ -315,8 +315,8 @@ def _condition_holds(condition: Condition, document: SearchDocument) -> bool:
     if condition.op not in (":", "="):
         return False
     if condition.name == "path":
-        wanted = condition.text.rstrip("*").casefold()
-        return text.casefold().startswith(wanted)
+        projection = condition.text.rstrip("*").casefold()
+        return text.casefold().startswith(projection)
     if condition.name == "filetype":
         return text.casefold() == condition.text.strip(".").casefold()
     return _contains(text, condition.phrase)

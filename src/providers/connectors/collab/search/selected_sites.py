@@ -141,7 +141,11 @@ class SelectedSiteSearch:
         read = 0
         while True:
             page = await self._files.search(
-                ItemKey(drive.drive, ROOT), text, cursor=cursor, top=200, wanted=_FILE_ATTRIBUTES
+                ItemKey(drive.drive, ROOT),
+                text,
+                cursor=cursor,
+                top=200,
+                projection=_FILE_ATTRIBUTES,
             )
             for file in page.items:
                 hits += _file_hits(file, phrases, term)

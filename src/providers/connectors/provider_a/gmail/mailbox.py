@@ -60,7 +60,7 @@ class GmailMailbox:
         self.drafts = GmailDrafts(upstream)
 
     async def search(
-        self, query: MailQuery, *, after: MailPosition | None, wanted: AbstractSet[str]
+        self, query: MailQuery, *, after: MailPosition | None, projection: AbstractSet[str]
     ) -> MailSlice:
         label_ids = await self._label_ids(query)
         if label_ids is None or not query_matching.can_match(query):
@@ -80,7 +80,7 @@ class GmailMailbox:
             folder=query_matching.folder_label(query),
             page_size=size if request.is_selective else WIDE_PAGE,
             count=counted and after is None,
-            wanted=frozenset(wanted if compared <= wanted else compared | wanted),
+            projection=frozenset(projection if compared <= projection else compared | projection),
         )
         reader = MessageReader(self._upstream, self._cache)
         matches = query_matching.Matcher(query, text=check_text)
@@ -104,14 +104,14 @@ class GmailMailbox:
         elif counted and not exact:
             total = max(total, reader.estimate)
         return MailSlice(
-            emails=tuple(await reader.emails(scan.emails, wanted)),
+            emails=tuple(await reader.emails(scan.emails, projection)),
             scanned_to=scan.scanned_to,
             exhausted=scan.exhausted,
             total=total,
             total_exact=exact,
         )
 
-    async def first_page(self, query: MailQuery, *, wanted: AbstractSet[str]) -> MailSlice:
+    async def first_page(self, query: MailQuery, *, projection: AbstractSet[str]) -> MailSlice:
         """Read one page of ids, and its messages in one batch."""
         if not query_matching.can_match(query):
             return _NOTHING
@@ -121,38 +121,38 @@ class GmailMailbox:
             folder=None,
             page_size=batch.MAX_PER_CALL,
             count=False,
-            wanted=frozenset(wanted),
+            projection=frozenset(projection),
         )
         reader = MessageReader(self._upstream, self._cache)
         page = await anext(reader.pages(plan))
-        emails = await reader.emails(page.emails, wanted)
+        emails = await reader.emails(page.emails, projection)
         return scanning.slice_of_page(emails, last=page.last)
 
-    async def get(self, message_id: str, *, wanted: AbstractSet[str]) -> mail_records.Email:
-        message = await self._message(message_id, requested_fields.message(frozenset(wanted)))
-        return (await MessageReader(self._upstream, self._cache).emails([message], wanted))[0]
+    async def get(self, message_id: str, *, projection: AbstractSet[str]) -> mail_records.Email:
+        message = await self._message(message_id, requested_fields.message(frozenset(projection)))
+        return (await MessageReader(self._upstream, self._cache).emails([message], projection))[0]
 
     async def get_many(
-        self, message_ids: Sequence[str], *, wanted: AbstractSet[str]
+        self, message_ids: Sequence[str], *, projection: AbstractSet[str]
     ) -> Mapping[str, mail_records.Email]:
         reader = MessageReader(self._upstream, self._cache)
-        messages = await reader.messages(list(filter(is_provider_a_id, message_ids)), wanted)
-        return {email.id: email for email in await reader.emails(messages, wanted)}
+        messages = await reader.messages(list(filter(is_provider_a_id, message_ids)), projection)
+        return {email.id: email for email in await reader.emails(messages, projection)}
 
-    async def thread(self, thread_id: str, *, wanted: AbstractSet[str]) -> mail_records.Thread:
-        threads = await self.threads([thread_id], wanted=wanted)
+    async def thread(self, thread_id: str, *, projection: AbstractSet[str]) -> mail_records.Thread:
+        threads = await self.threads([thread_id], projection=projection)
         if thread_id not in threads:
             raise Missing
         return threads[thread_id]
 
     async def threads(
-        self, thread_ids: Sequence[str], *, wanted: AbstractSet[str]
+        self, thread_ids: Sequence[str], *, projection: AbstractSet[str]
     ) -> Mapping[str, mail_records.Thread]:
         responses = await batch.threads(
             self._upstream,
             list(filter(is_provider_a_id, thread_ids)),
-            requested_fields.thread(frozenset(wanted)),
-            per_call=_THREADS_WITH_BODIES if "body" in wanted else batch.MAX_PER_CALL,
+            requested_fields.thread(frozenset(projection)),
+            per_call=_THREADS_WITH_BODIES if "body" in projection else batch.MAX_PER_CALL,
         )
         reader = MessageReader(self._upstream, self._cache)
         threads: dict[str, mail_records.Thread] = {}
@@ -169,7 +169,7 @@ class GmailMailbox:
                 threads[thread_id] = mail_records.Thread(
                     id=thread_id,
                     provider=mapping.PROVIDER,
-                    messages=tuple(await reader.emails(messages, wanted)),
+                    messages=tuple(await reader.emails(messages, projection)),
                 )
         return threads
 

@@ -21,7 +21,7 @@ LargeTexts = Mapping[tuple[str, str], str]  # by the ids of the message and of i
 
 def emails(
     messages: Sequence[ParsedMessage],
-    wanted: AbstractSet[str],
+    projection: AbstractSet[str],
     *,
     labels: Mapping[str, str],
     bodies: LargeTexts,
@@ -31,12 +31,12 @@ def emails(
 
     Args:
         messages: Read with `requested_fields.message` for at least *wanted*.
-        wanted: Attributes of `Email`; others stay None.
+        projection: Attributes of `Email`; others stay None.
         labels: Label id to name; a label that is not in it keeps its id.
         bodies: Large texts, which were read separately.
     """
     columns: dict[str, Iterable[object]] = {}
-    from_headers = wanted & FROM_HEADERS.keys()
+    from_headers = projection & FROM_HEADERS.keys()
     if from_headers:
         headers = [parsed.message.payload.headers_by_name() for parsed in messages]
         columns |= {name: map(FROM_HEADERS[name], headers) for name in from_headers}
@@ -48,20 +48,20 @@ def emails(
             sent_at or parsed.received_at
             for sent_at, parsed in zip(columns["sent_at"], messages, strict=True)
         ]
-    if "attachments" in wanted:
+    if "attachments" in projection:
         attachments = [
             tuple([attachment(parsed.id, file) for file in parsed.leaves.files])
             for parsed in messages
         ]
         columns["attachments"] = attachments
         columns["has_attachments"] = [parsed.leaves.has_attachments for parsed in messages]
-    if "labels" in wanted:
+    if "labels" in projection:
         label_ids = [parsed.message.label_ids for parsed in messages]
         names = {ids: label_names(ids, labels) for ids in set(label_ids)}  # few differ
         columns["labels"] = [names[ids] for ids in label_ids]
-    if "body" in wanted:
+    if "body" in projection:
         columns["body"] = [_text(parsed, bodies) for parsed in messages]
-    return _EMAILS.records(messages, wanted, columns)
+    return _EMAILS.records(messages, projection, columns)
 
 
 def part_text(part: Part, data: str | None = None) -> str:

@@ -45,7 +45,7 @@ class SearchPlan:
         folder: The folder that the query names; None leaves out drafts, spam and trash.
         page_size: Messages of the first page.
         count: Whether to count Gmail's ids, if they fit on one page.
-        wanted: Attributes of `Email`.
+        projection: Attributes of `Email`.
     """
 
     request: SearchRequest
@@ -53,7 +53,7 @@ class SearchPlan:
     folder: str | None
     page_size: int
     count: bool
-    wanted: frozenset[str]
+    projection: frozenset[str]
 
 
 class MessageReader:
@@ -79,7 +79,9 @@ class MessageReader:
         """Return the pages of ids."""
         return pages(self._upstream, MESSAGES, params, MessagePage)
 
-    async def messages(self, message_ids: Sequence[str], wanted: AbstractSet[str]) -> list[Message]:
+    async def messages(
+        self, message_ids: Sequence[str], projection: AbstractSet[str]
+    ) -> list[Message]:
         """
         Read messages in the order of their ids, without those that are gone.
 
@@ -89,19 +91,21 @@ class MessageReader:
         if not message_ids:
             return []
         by_id = await batch.messages(
-            self._upstream, message_ids, requested_fields.message(frozenset(wanted))
+            self._upstream, message_ids, requested_fields.message(frozenset(projection))
         )
         messages = [by_id[message_id] for message_id in message_ids if message_id in by_id]
         if not mapping.have_valid_ids(messages):
             raise Broken
         return messages
 
-    async def emails(self, messages: Sequence[Message], wanted: AbstractSet[str]) -> list[Email]:
+    async def emails(
+        self, messages: Sequence[Message], projection: AbstractSet[str]
+    ) -> list[Email]:
         """Make records of messages that were read for *wanted*; read large bodies separately."""
-        parsed = await self._parse(messages, wanted)
-        labels = await self._labels(parsed) if "labels" in wanted else {}
-        bodies = await self._large_bodies(parsed) if "body" in wanted else {}
-        return mapping.emails(parsed, wanted, labels=labels, bodies=bodies)
+        parsed = await self._parse(messages, projection)
+        labels = await self._labels(parsed) if "labels" in projection else {}
+        bodies = await self._large_bodies(parsed) if "body" in projection else {}
+        return mapping.emails(parsed, projection, labels=labels, bodies=bodies)
 
     async def files(self, message: Message) -> Sequence[Part]:
         """Return the attachments of a message that was read for `attachments`."""
@@ -109,16 +113,16 @@ class MessageReader:
         return parsed.leaves.files
 
     async def _parse(
-        self, messages: Sequence[Message], wanted: AbstractSet[str]
+        self, messages: Sequence[Message], projection: AbstractSet[str]
     ) -> Sequence[ParsedMessage]:
         """Split messages into leaves if *wanted* needs them; too deep ones are read again."""
-        if not requested_fields.costly_attributes(wanted):
+        if not requested_fields.costly_attributes(projection):
             return [ParsedMessage(message) for message in messages]
         parsed = [
             ParsedMessage(message, arrange(message.payload, most=MAX_PARTS))
             async for message in in_turns(messages)
         ]
-        params = requested_fields.message(frozenset(wanted), requested_fields.DEEP_LEVELS)
+        params = requested_fields.message(frozenset(projection), requested_fields.DEEP_LEVELS)
         async for index, shallow in in_turns(list(enumerate(parsed))):
             if shallow.message.payload.is_truncated():
                 by_id = await batch.messages(self._upstream, [shallow.id], params)
@@ -169,7 +173,7 @@ class SearchPages(AsyncIterator[scanning.Page[Message]]):
         size = min(self._size, left) if left > 0 else self._size
         self._size = max(self._size, WIDE_PAGE)
         page_ids, self._ids = self._ids[:size], self._ids[size:]
-        messages = await self._reader.messages(page_ids, self._plan.wanted)
+        messages = await self._reader.messages(page_ids, self._plan.projection)
         self._messages += len(page_ids)
         last = self._last and not self._ids
         return scanning.Page(

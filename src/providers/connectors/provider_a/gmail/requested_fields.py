@@ -28,27 +28,27 @@ Params = tuple[tuple[str, str], ...]
 
 
 @lru_cache(maxsize=512)
-def message(wanted: AbstractSet[str], levels: int = LEVELS) -> Params:
+def message(projection: AbstractSet[str], levels: int = LEVELS) -> Params:
     """Return the parameters of ``messages.get``."""
-    return SharedParams(_format(wanted, _mask(wanted, levels)))
+    return SharedParams(_format(projection, _mask(projection, levels)))
 
 
 @lru_cache(maxsize=512)
-def thread(wanted: AbstractSet[str]) -> Params:
+def thread(projection: AbstractSet[str]) -> Params:
     """Return the parameters of ``threads.get``."""
-    return SharedParams(_format(wanted, f"id,messages({_mask(wanted, LEVELS)})"))
+    return SharedParams(_format(projection, f"id,messages({_mask(projection, LEVELS)})"))
 
 
-def costly_attributes(wanted: AbstractSet[str]) -> frozenset[str]:
+def costly_attributes(projection: AbstractSet[str]) -> frozenset[str]:
     """Return the attributes that need the structure or the bytes of the parts."""
-    return _STRUCTURE & wanted
+    return _STRUCTURE & projection
 
 
-def _format(wanted: AbstractSet[str], mask: str) -> Params:
-    if costly_attributes(wanted):
+def _format(projection: AbstractSet[str], mask: str) -> Params:
+    if costly_attributes(projection):
         return (("format", "full"), ("fields", mask))
     headers = [
-        name for attribute, names in HEADERS.items() if attribute in wanted for name in names
+        name for attribute, names in HEADERS.items() if attribute in projection for name in names
     ]
     if not headers:
         return (("format", "minimal"), ("fields", mask))
@@ -59,16 +59,16 @@ def _format(wanted: AbstractSet[str], mask: str) -> Params:
     )
 
 
-def _mask(wanted: AbstractSet[str], levels: int) -> str:
-    snippet = ",snippet" if "body_preview" in wanted else ""
-    return f"{_ALWAYS}{snippet}{_payload(wanted, levels)}"
+def _mask(projection: AbstractSet[str], levels: int) -> str:
+    snippet = ",snippet" if "body_preview" in projection else ""
+    return f"{_ALWAYS}{snippet}{_payload(projection, levels)}"
 
 
-def _payload(wanted: AbstractSet[str], levels: int) -> str:
-    headers = "body" in wanted or not HEADERS.keys().isdisjoint(wanted)
-    if not costly_attributes(wanted):
+def _payload(projection: AbstractSet[str], levels: int) -> str:
+    headers = "body" in projection or not HEADERS.keys().isdisjoint(projection)
+    if not costly_attributes(projection):
         return ",payload(headers)" if headers else ""
-    members = _members(wanted)
+    members = _members(projection)
     parts = f"parts({members})"
     for _ in range(levels - 1):
         parts = f"parts({members},{parts})"
@@ -77,9 +77,9 @@ def _payload(wanted: AbstractSet[str], levels: int) -> str:
     return f",payload({root},{parts})"
 
 
-def _members(wanted: AbstractSet[str]) -> str:
-    if "body" in wanted:
+def _members(projection: AbstractSet[str]) -> str:
+    if "body" in projection:
         return "partId,mimeType,filename,headers,body(size,attachmentId,data)"
-    if "attachments" in wanted:
+    if "attachments" in projection:
         return "partId,mimeType,filename,headers,body(size,attachmentId)"
     return "mimeType,filename,headers,body(size)"

@@ -37,14 +37,14 @@ class GmailDrafts:
         self._upstream = upstream
 
     async def identities(self, message_ids: Sequence[str]) -> Mapping[str, DraftIdentity]:
-        wanted, by_message, listed = set(message_ids), dict[str, DraftIdentity](), 0
+        projection, by_message, listed = set(message_ids), dict[str, DraftIdentity](), 0
         async for page in pages(self._upstream, DRAFTS, _LISTED, DraftPage):
             for draft in page.drafts:
                 identity = _identity(draft)
-                if identity is not None and identity.message_id in wanted:
+                if identity is not None and identity.message_id in projection:
                     by_message[identity.message_id] = identity
             listed += _PAGE
-            if len(by_message) == len(wanted) or listed >= _MAX_LISTED:
+            if len(by_message) == len(projection) or listed >= _MAX_LISTED:
                 break
         return by_message
 

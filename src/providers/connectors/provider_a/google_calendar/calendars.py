@@ -71,7 +71,7 @@ class GoogleCalendars:
     ) -> EventList:
         span, reading = selection.span, selection.reading
         params = _list_params(selection)
-        read = partial(self._read, calendar, params=params, wanted=selection.wanted)
+        read = partial(self._read, calendar, params=params, projection=selection.projection)
         if reading.newest_first:
             page = await read(span, newest_first.ONE_PAGE, first=first)
             return await newest_first.read(page, read, span, reading)
@@ -91,7 +91,9 @@ class GoogleCalendars:
             calendars, self._memory, lambda names: batch.event_pages(self._upstream, names, params)
         )
 
-    async def event(self, calendar: str, event: str, *, wanted: AbstractSet[str]) -> EventRecord:
+    async def event(
+        self, calendar: str, event: str, *, projection: AbstractSet[str]
+    ) -> EventRecord:
         response = await self._upstream.call(
             "GET",
             *ROOT,
@@ -99,35 +101,35 @@ class GoogleCalendars:
             calendar,
             "events",
             event,
-            params=requested_fields.event(frozenset(wanted)),
+            params=requested_fields.event(frozenset(projection)),
         )
-        return mapping.event(response.decode(Event), wanted)
+        return mapping.event(response.decode(Event), projection)
 
     async def events_by_id(
-        self, names: Sequence[EventName], *, wanted: AbstractSet[str]
+        self, names: Sequence[EventName], *, projection: AbstractSet[str]
     ) -> Mapping[EventName, EventRecord]:
-        params = requested_fields.event(frozenset(wanted))
+        params = requested_fields.event(frozenset(projection))
         events = await batch.events(self._upstream, names, params)
         return {
             name: record
             for name, event in events.items()
-            for record in mapping.events([event], wanted)
+            for record in mapping.events([event], projection)
         }
 
     async def instances(
-        self, calendar: str, series: str, span: Span, *, wanted: AbstractSet[str]
+        self, calendar: str, series: str, span: Span, *, projection: AbstractSet[str]
     ) -> EventList:
         options = (
             ("timeMin", format_utc(span.start)),
             ("timeMax", format_utc(span.end)),
             ("maxResults", str(PAGE)),
             ("showDeleted", "false"),
-            *requested_fields.events(frozenset(wanted)),
+            *requested_fields.events(frozenset(projection)),
         )
         path = ("calendars", calendar, "events", series, "instances")
         records: list[EventRecord] = []
         readable = ReadableEvents()
-        make = partial(mapping.events, wanted=wanted)
+        make = partial(mapping.events, projection=projection)
         async for page in self._pages(path, options, EventPage):
             records += readable.make(make, page.items, mapping.times)
             if page.next_page_token and len(records) >= MAX_EVENTS:
@@ -162,13 +164,13 @@ class GoogleCalendars:
         reading: EventReading,
         *,
         params: requested_fields.Params,
-        wanted: AbstractSet[str],
+        projection: AbstractSet[str],
         first: Response | None = None,
     ) -> EventList:
         """Read the events of a span by their start, until there are enough."""
         records: list[EventRecord] = []
         readable = ReadableEvents()
-        make = partial(mapping.events, wanted=wanted)
+        make = partial(mapping.events, projection=projection)
         async for page in self._pages_of(calendar, span, params, reading, first):
             records += readable.make(make, page.items, mapping.times)
             if page.next_page_token and reading.enough(records):
@@ -213,7 +215,7 @@ def _page_params(span: Span, reading: EventReading) -> requested_fields.Params:
 def _list_params(selection: EventSelection) -> requested_fields.Params:
     return (
         ("showDeleted", "true" if selection.include_cancelled else "false"),
-        *requested_fields.events(frozenset(selection.wanted)),
+        *requested_fields.events(frozenset(selection.projection)),
     )
 
 

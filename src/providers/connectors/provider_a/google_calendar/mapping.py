@@ -37,27 +37,27 @@ def calendar(entry: CalendarEntry) -> Calendar:
     )
 
 
-def events(native: Iterable[Event], wanted: AbstractSet[str]) -> list[EventRecord]:
+def events(native: Iterable[Event], projection: AbstractSet[str]) -> list[EventRecord]:
     """
     Make records of events, in their order, without events that have no time.
 
     Args:
         native: Read with `requested_fields.events` for at least *wanted*.
-        wanted: Attributes of the record; others stay None, except the id and the times. Without
+        projection: Attributes of the record; others stay None, except the id and the times. Without
             `ROOMS`, meeting rooms are left out.
 
     Raises:
         Broken: The times of an event are invalid.
     """
     timed = [event for event in native if _start(event) is not None]
-    if ROOMS not in wanted:
+    if ROOMS not in projection:
         timed = list(map(_without_rooms, timed))
     spans = [times(event) for event in timed]
     columns = {"start_utc": [start for start, _ in spans], "end_utc": [end for _, end in spans]}
-    return _EVENTS.records(timed, wanted, columns)
+    return _EVENTS.records(timed, projection, columns)
 
 
-def event(native: Event, wanted: AbstractSet[str]) -> EventRecord:
+def event(native: Event, projection: AbstractSet[str]) -> EventRecord:
     """
     Make a record of one event; see `events`.
 
@@ -65,7 +65,7 @@ def event(native: Event, wanted: AbstractSet[str]) -> EventRecord:
         Missing: It has no time.
         Broken: Its times are invalid.
     """
-    records = events([native], wanted)
+    records = events([native], projection)
     if not records:
         raise Missing
     return records[0]

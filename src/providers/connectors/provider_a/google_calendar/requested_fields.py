@@ -28,15 +28,15 @@ CALENDARS: Params = (
 
 
 @lru_cache(maxsize=512)
-def event(wanted: AbstractSet[str]) -> Params:
+def event(projection: AbstractSet[str]) -> Params:
     """Return the parameters of ``events.get``."""
-    return (("fields", _mask(wanted)), ("timeZone", "UTC"))
+    return (("fields", _mask(projection)), ("timeZone", "UTC"))
 
 
 @lru_cache(maxsize=512)
-def events(wanted: AbstractSet[str]) -> Params:
+def events(projection: AbstractSet[str]) -> Params:
     """Return the parameters of ``events.list``."""
-    return (("fields", f"items({_mask(wanted)}),nextPageToken"), ("timeZone", "UTC"))
+    return (("fields", f"items({_mask(projection)}),nextPageToken"), ("timeZone", "UTC"))
 
 
 def busy(*, own_responses: bool) -> Params:
@@ -49,8 +49,8 @@ def busy(*, own_responses: bool) -> Params:
     return (("fields", mask), ("maxAttendees", "1"), ("timeZone", "UTC"))
 
 
-def _mask(wanted: AbstractSet[str]) -> str:
+def _mask(projection: AbstractSet[str]) -> str:
     members = [
-        name for attribute, names in _MEMBERS.items() if attribute in wanted for name in names
+        name for attribute, names in _MEMBERS.items() if attribute in projection for name in names
     ]
     return ",".join(dict.fromkeys((*_ALWAYS, *members)))

@@ -75,9 +75,9 @@ class OutlookCalendars:
     async def events(
         self, calendar: str, selection: EventSelection, *, first: Response | None = None
     ) -> EventList:
-        wanted, reading = selection.wanted, selection.reading
-        params = selected_fields.event(frozenset(wanted), of_list=True)
-        shape = _page_type(wanted)
+        projection, reading = selection.projection, selection.reading
+        params = selected_fields.event(frozenset(projection), of_list=True)
+        shape = _page_type(projection)
         records: list[EventRecord] = []
         readable = ReadableEvents()
         async for events, has_more in self._views(
@@ -85,7 +85,9 @@ class OutlookCalendars:
         ):
             all_listed = selection.include_cancelled
             listed = [event for event in events if all_listed or not event.is_cancelled]
-            records += readable.make(partial(mapping.events, wanted=wanted), listed, mapping.times)
+            records += readable.make(
+                partial(mapping.events, projection=projection), listed, mapping.times
+            )
             if has_more and reading.enough(records):
                 return EventList(records, read_to_end=False, doubts=readable.doubts)
             if has_more and len(records) >= MAX_EVENTS:
@@ -100,7 +102,7 @@ class OutlookCalendars:
             return {}
         params = (
             *_view_params(parts[0], selection.reading),
-            *selected_fields.event(frozenset(selection.wanted), of_list=True),
+            *selected_fields.event(frozenset(selection.projection), of_list=True),
         )
         return await shared_calls.first_pages(
             calendars,
@@ -108,7 +110,9 @@ class OutlookCalendars:
             lambda names: batch.event_pages(self._upstream, names, params, headers=PREFER),
         )
 
-    async def event(self, calendar: str, event: str, *, wanted: AbstractSet[str]) -> EventRecord:
+    async def event(
+        self, calendar: str, event: str, *, projection: AbstractSet[str]
+    ) -> EventRecord:
         # The path contains the calendar, so that an event moved to another calendar is missing.
         response = await self._upstream.call(
             "GET",
@@ -117,33 +121,35 @@ class OutlookCalendars:
             calendar,
             "events",
             event,
-            params=selected_fields.event(frozenset(wanted)),
+            params=selected_fields.event(frozenset(projection)),
             headers=PREFER,
         )
-        return mapping.event(response.decode(Event), wanted)
+        return mapping.event(response.decode(Event), projection)
 
     async def events_by_id(
-        self, names: Sequence[EventName], *, wanted: AbstractSet[str]
+        self, names: Sequence[EventName], *, projection: AbstractSet[str]
     ) -> Mapping[EventName, EventRecord]:
-        params = selected_fields.event(frozenset(wanted))
+        params = selected_fields.event(frozenset(projection))
         events = await batch.events(self._upstream, names, params, headers=PREFER)
-        return {name: mapping.event(event, wanted) for name, event in events.items()}
+        return {name: mapping.event(event, projection) for name, event in events.items()}
 
     async def instances(
-        self, calendar: str, series: str, span: Span, *, wanted: AbstractSet[str]
+        self, calendar: str, series: str, span: Span, *, projection: AbstractSet[str]
     ) -> EventList:
         options = (
             ("startDateTime", format_utc(span.start)),
             ("endDateTime", format_utc(span.end)),
             ("$top", str(PAGE)),
-            *selected_fields.event(frozenset(wanted), of_list=True),
+            *selected_fields.event(frozenset(projection), of_list=True),
         )
         path = ("calendars", calendar, "events", series, "instances")
         records: list[EventRecord] = []
         readable = ReadableEvents()
-        async for page in self._pages(path, options, _page_type(wanted)):
+        async for page in self._pages(path, options, _page_type(projection)):
             listed = [event for event in page.value if not event.is_cancelled]
-            records += readable.make(partial(mapping.events, wanted=wanted), listed, mapping.times)
+            records += readable.make(
+                partial(mapping.events, projection=projection), listed, mapping.times
+            )
             if page.next_link and len(records) >= MAX_EVENTS:
                 return EventList(records, complete=False, doubts=readable.doubts)
         return EventList(records, doubts=readable.doubts)
@@ -210,9 +216,9 @@ class OutlookCalendars:
         )
 
 
-def _page_type(wanted: AbstractSet[str]) -> type[EventPage]:
-    members = selected_fields.members_of_list(wanted)
-    return page_of(members, with_rooms=ROOMS in wanted)
+def _page_type(projection: AbstractSet[str]) -> type[EventPage]:
+    members = selected_fields.members_of_list(projection)
+    return page_of(members, with_rooms=ROOMS in projection)
 
 
 def _parts(span: Span, reading: EventReading) -> list[Span]:

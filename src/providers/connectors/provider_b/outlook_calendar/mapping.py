@@ -36,30 +36,30 @@ def calendar(entry: CalendarEntry) -> Calendar:
     return Calendar(id=entry.id, name=entry.name or "", is_primary=bool(entry.is_default_calendar))
 
 
-def events(native: Sequence[Event], wanted: AbstractSet[str]) -> list[EventRecord]:
+def events(native: Sequence[Event], projection: AbstractSet[str]) -> list[EventRecord]:
     """
     Make records of events, in their order.
 
     Args:
         native: Read with `selected_fields.event` for at least *wanted*.
-        wanted: Attributes of the record; others stay None, except the id and the times. Without
+        projection: Attributes of the record; others stay None, except the id and the times. Without
             `ROOMS`, meeting rooms are left out.
 
     Raises:
         Broken: The times of an event are missing or invalid.
     """
-    if ROOMS not in wanted:
+    if ROOMS not in projection:
         native = list(map(_without_rooms, native))
     starts = _instants([event.start for event in native])
     ends = _instants([event.end for event in native])
     if any(map(gt, starts, ends)):
         ends = list(map(max, starts, ends))
-    return _EVENTS.records(native, wanted, {"start_utc": starts, "end_utc": ends})
+    return _EVENTS.records(native, projection, {"start_utc": starts, "end_utc": ends})
 
 
-def event(native: Event, wanted: AbstractSet[str]) -> EventRecord:
+def event(native: Event, projection: AbstractSet[str]) -> EventRecord:
     """Make a record of one event; see `events`."""
-    return events([native], wanted)[0]
+    return events([native], projection)[0]
 
 
 def times(event: Event) -> Span:

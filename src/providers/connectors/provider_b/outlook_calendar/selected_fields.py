@@ -24,23 +24,25 @@ CALENDARS: Params = (("$select", "id,name,isDefaultCalendar"), ("$top", "100"))
 
 
 @lru_cache(maxsize=512)
-def event(wanted: AbstractSet[str], *, of_list: bool = False) -> Params:
+def event(projection: AbstractSet[str], *, of_list: bool = False) -> Params:
     """
     Return the options that select the wanted attributes of events.
 
     With *of_list*, cancelled events can be recognized and left out.
     """
-    return (("$select", ",".join(_selected(wanted, of_list=of_list))),)
+    return (("$select", ",".join(_selected(projection, of_list=of_list))),)
 
 
-def members_of_list(wanted: AbstractSet[str]) -> frozenset[str]:
+def members_of_list(projection: AbstractSet[str]) -> frozenset[str]:
     """Return the members that `event` selects of the events of a list."""
-    return frozenset(_selected(wanted, of_list=True))
+    return frozenset(_selected(projection, of_list=True))
 
 
-def _selected(wanted: AbstractSet[str], *, of_list: bool) -> list[str]:
-    cancelled = ("isCancelled",) if of_list or "status" in wanted else ()
-    names = [name for attribute, names in _MEMBERS.items() if attribute in wanted for name in names]
+def _selected(projection: AbstractSet[str], *, of_list: bool) -> list[str]:
+    cancelled = ("isCancelled",) if of_list or "status" in projection else ()
+    names = [
+        name for attribute, names in _MEMBERS.items() if attribute in projection for name in names
+    ]
     return list(dict.fromkeys((*_ALWAYS, *cancelled, *names)))
 
 

@@ -72,20 +72,20 @@ class OutlookMailbox:
         self.drafts = OutlookDrafts(upstream)
 
     async def search(
-        self, query: MailQuery, *, after: MailPosition | None, wanted: AbstractSet[str]
+        self, query: MailQuery, *, after: MailPosition | None, projection: AbstractSet[str]
     ) -> MailSlice:
         is_unrestricted = query_matching.is_unrestricted(query)
         if not is_unrestricted:
             if not query_matching.can_match(query):
                 return _NOTHING
             if filter_query.needs_search_index(query):
-                return await self._search(query, after, wanted)
+                return await self._search(query, after, projection)
         # By `$filter`: Graph orders and counts; its pages are checked one by one.
         scope = await self._scope(query)
         if is_unrestricted and after is None:
-            plan = plan_of_all(query.limit, frozenset(wanted), scope.hidden_folders)
+            plan = plan_of_all(query.limit, frozenset(projection), scope.hidden_folders)
         else:
-            plan = filter_plan(query, after, frozenset(wanted), scope.hidden_folders)
+            plan = filter_plan(query, after, frozenset(projection), scope.hidden_folders)
         counts = plan.filter.is_selective and after is None and self._cache.may_count
         reader = MessageReader(self._upstream, scope)
 
@@ -102,59 +102,59 @@ class OutlookMailbox:
             exact = plan.filter.is_exact and after is None and not scope.hides_more
         messages: Sequence[Message] = scan.emails
         if not plan.suffices:
-            messages = await reader.details(messages, wanted)
+            messages = await reader.details(messages, projection)
         return MailSlice(
-            emails=tuple(mapping.emails(messages, wanted)),
+            emails=tuple(mapping.emails(messages, projection)),
             scanned_to=scan.scanned_to,
             exhausted=scan.exhausted,
             total=total,
             total_exact=exact,
         )
 
-    async def first_page(self, query: MailQuery, *, wanted: AbstractSet[str]) -> MailSlice:
+    async def first_page(self, query: MailQuery, *, projection: AbstractSet[str]) -> MailSlice:
         """Read one page of a `$search`."""
         if not query_matching.can_match(query):
             return _NOTHING
         reader = MessageReader(self._upstream, await self._scope(query))
-        listing = await anext(search_listings(reader, filter_query.search(query, None), wanted))
+        listing = await anext(search_listings(reader, filter_query.search(query, None), projection))
         messages = reader.visible(listing.value)
         return scanning.slice_of_page(
-            mapping.emails(messages, wanted), last=listing.next_link is None
+            mapping.emails(messages, projection), last=listing.next_link is None
         )
 
-    async def get(self, message_id: str, *, wanted: AbstractSet[str]) -> mail_records.Email:
-        response = await self._get(message_id, selected_fields.message(frozenset(wanted)))
-        return mapping.email(_message_in(response), wanted)
+    async def get(self, message_id: str, *, projection: AbstractSet[str]) -> mail_records.Email:
+        response = await self._get(message_id, selected_fields.message(frozenset(projection)))
+        return mapping.email(_message_in(response), projection)
 
     async def get_many(
-        self, message_ids: Sequence[str], *, wanted: AbstractSet[str]
+        self, message_ids: Sequence[str], *, projection: AbstractSet[str]
     ) -> Mapping[str, mail_records.Email]:
         messages = await batch.messages(
             self._upstream,
             list(filter(is_provider_b_id, message_ids)),
-            selected_fields.message(frozenset(wanted)),
+            selected_fields.message(frozenset(projection)),
         )
         valid = {
             name: message for name, message in messages.items() if mapping.have_valid_ids([message])
         }
-        return dict(zip(valid, mapping.emails(list(valid.values()), wanted), strict=True))
+        return dict(zip(valid, mapping.emails(list(valid.values()), projection), strict=True))
 
-    async def thread(self, thread_id: str, *, wanted: AbstractSet[str]) -> mail_records.Thread:
+    async def thread(self, thread_id: str, *, projection: AbstractSet[str]) -> mail_records.Thread:
         _require_valid_id(thread_id)
         reader = MessageReader(self._upstream, await self._conversation_scope())
-        emails = await reader.conversation(thread_id, wanted, max_messages=MAX_IN_THREAD)
+        emails = await reader.conversation(thread_id, projection, max_messages=MAX_IN_THREAD)
         if not emails:
             raise Missing
         return _thread(thread_id, emails)
 
     async def threads(
-        self, thread_ids: Sequence[str], *, wanted: AbstractSet[str]
+        self, thread_ids: Sequence[str], *, projection: AbstractSet[str]
     ) -> Mapping[str, mail_records.Thread]:
         valid = list(filter(is_provider_b_id, thread_ids))
         if not valid:
             return {}
         reader = MessageReader(self._upstream, await self._conversation_scope())
-        conversations = await reader.conversations(valid, wanted, max_messages=MAX_IN_THREAD)
+        conversations = await reader.conversations(valid, projection, max_messages=MAX_IN_THREAD)
         return {
             thread_id: _thread(thread_id, emails)
             for thread_id, emails in conversations.items()
@@ -210,7 +210,7 @@ class OutlookMailbox:
     # -- searching
 
     async def _search(
-        self, query: MailQuery, after: MailPosition | None, wanted: AbstractSet[str]
+        self, query: MailQuery, after: MailPosition | None, projection: AbstractSet[str]
     ) -> MailSlice:
         """
         Search by `$search`, and check and sort the results.
@@ -219,7 +219,9 @@ class OutlookMailbox:
         """
         text = filter_query.needs_text_check(query)
         compared = query_matching.needed_attributes(query, text=text)
-        scanned = compared if selected_fields.LARGE & wanted else frozenset(wanted | compared)
+        scanned = (
+            compared if selected_fields.LARGE & projection else frozenset(projection | compared)
+        )
         reader = MessageReader(self._upstream, await self._scope(query))
 
         scan = await scanning.scan(
@@ -229,10 +231,10 @@ class OutlookMailbox:
             keep=_keep(query, compared, text=text),
         )
         messages: Sequence[Message] = scan.emails
-        if not selected_fields.selectable(wanted) <= scanned:
-            messages = await reader.details(messages, wanted)
+        if not selected_fields.selectable(projection) <= scanned:
+            messages = await reader.details(messages, projection)
         return MailSlice(
-            emails=tuple(mapping.emails(messages, wanted)),
+            emails=tuple(mapping.emails(messages, projection)),
             scanned_to=scan.scanned_to,
             exhausted=scan.exhausted,
             total=scan.counted,

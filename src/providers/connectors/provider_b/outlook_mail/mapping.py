@@ -32,20 +32,20 @@ _NAME = attrgetter("name")
 T = TypeVar("T")
 
 
-def emails(messages: Sequence[Message], wanted: AbstractSet[str]) -> list[mail_records.Email]:
+def emails(messages: Sequence[Message], projection: AbstractSet[str]) -> list[mail_records.Email]:
     """
     Make records of messages, in their order.
 
     Args:
         messages: Read with `selected_fields.message` for at least *wanted*.
-        wanted: Attributes of `Email`; others stay None.
+        projection: Attributes of `Email`; others stay None.
     """
-    return _EMAILS.records(messages, wanted)
+    return _EMAILS.records(messages, projection)
 
 
-def email(message: Message, wanted: AbstractSet[str]) -> mail_records.Email:
+def email(message: Message, projection: AbstractSet[str]) -> mail_records.Email:
     """Make a record of one message; see `emails`."""
-    return emails([message], wanted)[0]
+    return emails([message], projection)[0]
 
 
 def have_valid_ids(messages: Sequence[Message]) -> bool:

@@ -76,7 +76,7 @@ class MessageReader(msgspec.Struct):
     count_timed_out: bool = False
 
     async def details(
-        self, messages: Sequence[Message], wanted: AbstractSet[str]
+        self, messages: Sequence[Message], projection: AbstractSet[str]
     ) -> Sequence[Message]:
         """Read messages again, with all wanted attributes; those that are gone are left out."""
         if not messages:
@@ -84,7 +84,7 @@ class MessageReader(msgspec.Struct):
         by_id = await batch.messages(
             self.upstream,
             [message.id for message in messages],
-            selected_fields.message(frozenset(wanted)),
+            selected_fields.message(frozenset(projection)),
         )
         return self.visible([by_id[message.id] for message in messages if message.id in by_id])
 
@@ -109,7 +109,7 @@ class MessageReader(msgspec.Struct):
     def listings(
         self,
         params: Sequence[tuple[str, str]],
-        wanted: frozenset[str],
+        projection: frozenset[str],
         *,
         first_seconds: float | None = None,
     ) -> PageIterator[MessagePage]:
@@ -122,66 +122,66 @@ class MessageReader(msgspec.Struct):
             self.upstream,
             self.scope.path,
             params,
-            _decoder(wanted),
+            _decoder(projection),
             headers=PREFER,
             first_seconds=first_seconds,
         )
 
     async def conversation(
-        self, thread_id: str, wanted: AbstractSet[str], *, max_messages: int
+        self, thread_id: str, projection: AbstractSet[str], *, max_messages: int
     ) -> list[mail_records.Email]:
         """Return the messages of a conversation, in no order; reading stops at *max_messages*."""
-        params = _conversation_params(thread_id, wanted)
+        params = _conversation_params(thread_id, projection)
         by_id: dict[str, Message] = {}
-        async for listing in self.listings(params, frozenset(wanted)):
+        async for listing in self.listings(params, frozenset(projection)):
             by_id |= {message.id: message for message in self.visible(listing.value)}
             if len(by_id) >= max_messages:
                 break
-        return mapping.emails(list(by_id.values()), wanted)
+        return mapping.emails(list(by_id.values()), projection)
 
     async def conversations(
-        self, thread_ids: Sequence[str], wanted: AbstractSet[str], *, max_messages: int
+        self, thread_ids: Sequence[str], projection: AbstractSet[str], *, max_messages: int
     ) -> dict[str, list[mail_records.Email]]:
         """Return the messages of several conversations; see `conversation`."""
         pages = await batch.conversations(
             self.upstream,
             thread_ids,
-            lambda thread_id: _conversation_params(thread_id, wanted),
-            per_call=CONVERSATIONS_WITH_BODIES if "body" in wanted else MAX_BATCH,
+            lambda thread_id: _conversation_params(thread_id, projection),
+            per_call=CONVERSATIONS_WITH_BODIES if "body" in projection else MAX_BATCH,
         )
         return {
-            thread_id: mapping.emails(self.visible(page.value), wanted)
+            thread_id: mapping.emails(self.visible(page.value), projection)
             if page.next_link is None
-            else await self.conversation(thread_id, wanted, max_messages=max_messages)
+            else await self.conversation(thread_id, projection, max_messages=max_messages)
             for thread_id, page in pages.items()
         }
 
 
 @lru_cache(maxsize=256)
-def _decoder(wanted: frozenset[str]) -> Callable[[Response], MessagePage]:
-    return partial(decode_page, shape=page_of(selected_fields.members(wanted)))
+def _decoder(projection: frozenset[str]) -> Callable[[Response], MessagePage]:
+    return partial(decode_page, shape=page_of(selected_fields.members(projection)))
 
 
-def _conversation_params(thread_id: str, wanted: AbstractSet[str]) -> batch.Params:
+def _conversation_params(thread_id: str, projection: AbstractSet[str]) -> batch.Params:
     return (
         ("$filter", f"conversationId eq '{thread_id}'"),
         ("$top", "50"),
-        *selected_fields.message(frozenset(wanted)),
+        *selected_fields.message(frozenset(projection)),
     )
 
 
-def page_size(wanted: AbstractSet[str]) -> int:
+def page_size(projection: AbstractSet[str]) -> int:
     """Return the number of messages per page when many of them will not match."""
-    return BODIES_PAGE if "body" in wanted else WIDE_PAGE
+    return BODIES_PAGE if "body" in projection else WIDE_PAGE
 
 
 class SearchPages(AsyncIterator[scanning.Page[Message]]):
     """The pages of a `$search`, newest first by the sent time; Graph returns a thousand at most."""
 
-    def __init__(self, reader: MessageReader, text: str, wanted: AbstractSet[str]) -> None:
+    def __init__(self, reader: MessageReader, text: str, projection: AbstractSet[str]) -> None:
         self._reader = reader
         self._text = text
-        self._scanned = frozenset({*wanted, "sent_at"})
+        self._scanned = frozenset({*projection, "sent_at"})
         self._listings = self._search(text)
         self._hits = 0
         self._oldest_ms: int | None = None
@@ -213,10 +213,10 @@ class SearchPages(AsyncIterator[scanning.Page[Message]]):
 
 
 def search_listings(
-    reader: MessageReader, text: str, wanted: AbstractSet[str]
+    reader: MessageReader, text: str, projection: AbstractSet[str]
 ) -> PageIterator[MessagePage]:
     """Return the pages of a `$search`, with messages that may not be shown."""
-    fields = frozenset(wanted)
+    fields = frozenset(projection)
     params = (("$search", text), ("$top", str(page_size(fields))), *selected_fields.message(fields))
     return reader.listings(params, fields)
 
@@ -250,31 +250,36 @@ class FilterPlan(msgspec.Struct, frozen=True):
 def filter_plan(
     query: MailQuery,
     after: MailPosition | None,
-    wanted: frozenset[str],
+    projection: frozenset[str],
     hidden_folders: tuple[str, ...],
 ) -> FilterPlan:
     """Plan the search of a query that needs no `$search`; see `filter_query.mail_filter`."""
     mail_filter = filter_query.mail_filter(query, after, hidden_folders=hidden_folders)
-    return _plan(query, after, wanted, mail_filter)
+    return _plan(query, after, projection, mail_filter)
 
 
 @lru_cache(maxsize=1024)
-def plan_of_all(limit: int, wanted: frozenset[str], hidden_folders: tuple[str, ...]) -> FilterPlan:
+def plan_of_all(
+    limit: int, projection: frozenset[str], hidden_folders: tuple[str, ...]
+) -> FilterPlan:
     """Return the plan of the first page of a query that every message matches."""
     shared = filter_query.unrestricted(hidden_folders)
-    return _plan(MailQuery(limit=limit), None, wanted, shared)
+    return _plan(MailQuery(limit=limit), None, projection, shared)
 
 
 def _plan(
-    query: MailQuery, after: MailPosition | None, wanted: frozenset[str], mail_filter: MailFilter
+    query: MailQuery,
+    after: MailPosition | None,
+    projection: frozenset[str],
+    mail_filter: MailFilter,
 ) -> FilterPlan:
     compared = scanned = query_matching.needed_attributes(query, text=True)
     size = page_size(scanned)
     if mail_filter.is_selective:
-        scanned = wanted | compared
+        scanned = projection | compared
         size = scanning.first_page_size(query.limit, after)
     restricts = query_matching.restricts(query, text=True)
-    suffices = selected_fields.selectable(wanted) <= scanned
+    suffices = selected_fields.selectable(projection) <= scanned
     return FilterPlan(mail_filter, restricts, compared, scanned, suffices, size)
 
 
@@ -345,22 +350,22 @@ class FilteredPages(msgspec.Struct):
 
 
 def _params_of_filter(
-    text: str, size: int, wanted: frozenset[str], *, count: bool
+    text: str, size: int, projection: frozenset[str], *, count: bool
 ) -> selected_fields.Params:
     return (
         ("$filter", text),
         *((("$count", "true"),) if count else ()),
         ("$orderby", "receivedDateTime desc"),
         ("$top", str(size)),
-        *selected_fields.message(wanted),
+        *selected_fields.message(projection),
     )
 
 
 @lru_cache(maxsize=1024)
 def _shared_params(
-    text: str, size: int, wanted: frozenset[str], *, count: bool
+    text: str, size: int, projection: frozenset[str], *, count: bool
 ) -> selected_fields.Params:
-    return SharedParams(_params_of_filter(text, size, wanted, count=count))
+    return SharedParams(_params_of_filter(text, size, projection, count=count))
 
 
 def _oldest(listing: MessagePage) -> int | None:

@@ -32,25 +32,27 @@ Params = tuple[tuple[str, str], ...]
 
 
 @lru_cache(maxsize=512)
-def message(wanted: AbstractSet[str]) -> Params:
+def message(projection: AbstractSet[str]) -> Params:
     """Return the options that select the wanted attributes of one message or of a list."""
-    select = ("$select", ",".join(_selected(wanted)))
-    if "attachments" in wanted:
+    select = ("$select", ",".join(_selected(projection)))
+    if "attachments" in projection:
         return SharedParams((select, ("$expand", _ATTACHMENTS)))
     return SharedParams((select,))
 
 
-def members(wanted: AbstractSet[str]) -> frozenset[str]:
+def members(projection: AbstractSet[str]) -> frozenset[str]:
     """Return the members of a message that `message` selects."""
-    attachments = ("attachments",) if "attachments" in wanted else ()
-    return frozenset((*_selected(wanted), *attachments))
+    attachments = ("attachments",) if "attachments" in projection else ()
+    return frozenset((*_selected(projection), *attachments))
 
 
-def _selected(wanted: AbstractSet[str]) -> list[str]:
-    names = [name for attribute, names in _MEMBERS.items() if attribute in wanted for name in names]
+def _selected(projection: AbstractSet[str]) -> list[str]:
+    names = [
+        name for attribute, names in _MEMBERS.items() if attribute in projection for name in names
+    ]
     return list(dict.fromkeys((*_ALWAYS, *names)))
 
 
-def selectable(wanted: AbstractSet[str]) -> frozenset[str]:
+def selectable(projection: AbstractSet[str]) -> frozenset[str]:
     """Return the attributes that are not always selected."""
-    return _SELECTABLE & wanted
+    return _SELECTABLE & projection

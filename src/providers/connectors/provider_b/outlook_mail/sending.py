@@ -166,10 +166,10 @@ class Sender:
 
     async def _preview_forward(self, message_id: str, forward: Forward) -> Json:
         """Describe what a forward takes from its original; return members of the draft."""
-        wanted = _taken_by_forward(forward)
-        if not wanted:
+        projection = _taken_by_forward(forward)
+        if not projection:
             return {}
-        return _describe_forward(await self._original(message_id, wanted), wanted)
+        return _describe_forward(await self._original(message_id, projection), projection)
 
     async def _content_of_forward(self, message_id: str, forward: Forward) -> Json:
         """Return the members that replace those of Graph's forward, which show hidden fields."""
@@ -184,11 +184,11 @@ class Sender:
             content["importance"] = "normal"
         return content
 
-    async def _original(self, message_id: str, wanted: frozenset[str]) -> mail_records.Email:
+    async def _original(self, message_id: str, projection: frozenset[str]) -> mail_records.Email:
         response = await self._call(
-            "GET", *MESSAGES, message_id, params=selected_fields.message(wanted)
+            "GET", *MESSAGES, message_id, params=selected_fields.message(projection)
         )
-        return mapping.email(decode_message(response), wanted)
+        return mapping.email(decode_message(response), projection)
 
 
 def _others(people: People | None, own: AbstractSet[str]) -> People:
@@ -255,10 +255,10 @@ def _taken_by_forward(forward: Forward) -> frozenset[str]:
     return frozenset({"subject", "attachments"} - preview.hidden - forward.hidden)
 
 
-def _describe_forward(original: Email, wanted: AbstractSet[str]) -> dict[str, str]:
+def _describe_forward(original: Email, projection: AbstractSet[str]) -> dict[str, str]:
     """Describe the *wanted* attributes of the original; return members of the draft."""
     add_attachments((file.name, file.size) for file in original.attachments or ())
-    return _subject_of_draft("FW:", original.subject) if "subject" in wanted else {}
+    return _subject_of_draft("FW:", original.subject) if "subject" in projection else {}
 
 
 def _subject_of_draft(prefix: str, subject: str | None) -> dict[str, str]:
