@@ -23,12 +23,12 @@ MAX_MODULES = 22  # in one folder, its `__init__` included
 # The most lines of each package, migrations included. A budget falls with what is removed; it is
 # raised only in a commit that says what the lines are for.
 BUDGETS = {
-    "agent_tools": 2_300,
-    "gateway": 32_180,
-    "graph": 17_900,
-    "policy": 4_950,
-    "providers": 43_010,
-    "rest_compat": 5_840,
+    "agent_tools": 2_500,
+    "gateway": 37_000,
+    "graph": 19_200,
+    "policy": 5_300,
+    "providers": 45_000,
+    "rest_compat": 6_200,
 }
 
 # Each exception says why.
