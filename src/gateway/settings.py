@@ -8,7 +8,7 @@ from typing import Literal, Self
 from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import SettingsConfigDict
 
-from gateway.provider_settings import Cloud, cloud_urls, upstream_urls
+from gateway.provider_settings import Cloud, client_of, cloud_urls, upstream_urls
 from gateway.setting_types import (
     BaseUrl,
     ClientSecret,
@@ -20,7 +20,6 @@ from gateway.setting_types import (
     origin_of,
 )
 from gateway.sign_in_settings import SignInSettings
-from providers.catalogue.tables import CONSENTS
 
 MIN_ADMIN_TOKEN = 16  # characters
 
@@ -163,6 +162,10 @@ class Settings(SignInSettings):
     provider_a_calendar_url: BaseUrl = Field(
         default="https://www.googleapis.com",
         description="Base URL of provider A's calendars, before `/calendar/v3`.",
+    )
+    provider_a_people_url: BaseUrl = Field(
+        default="https://people.googleapis.com",
+        description="Base URL of provider A's contacts and directory, before `/v1`.",
     )
     provider_b_url: BaseUrl = Field(
         default="https://graph.microsoft.com",
@@ -355,10 +358,7 @@ class Settings(SignInSettings):
 
     def oauth_client(self, provider: str) -> tuple[str | None, str | None]:
         """Return id and secret of this deployment's OAuth client at *provider*, as far as set."""
-        prefix = CONSENTS[provider].client
-        secret: SecretStr | None = getattr(self, f"{prefix}_client_secret")
-        text = None if secret is None else secret.get_secret_value()
-        return getattr(self, f"{prefix}_client_id"), text
+        return client_of(self.__getattribute__, provider)
 
     @property
     def upstream_origins(self) -> frozenset[str]:

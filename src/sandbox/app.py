@@ -33,6 +33,7 @@ from sandbox.oauth.tokens import UPSTREAMS
 from sandbox.origins import other_origin
 from sandbox.projects import endpoints as projects
 from sandbox.provider_a import batch as a_batch
+from sandbox.provider_a import people as a_people
 from sandbox.provider_a.gmail import routes as a_mail
 from sandbox.provider_a.gmail import uploads as a_upload
 from sandbox.provider_a.google_calendar import routes as a_calendar
@@ -54,6 +55,7 @@ HANDLERS: tuple[tuple[str, tuple[str, ...], Callable[[SandboxState], Handler]], 
     ("providerA", ("upload", "gmail"), a_upload.create_handler),
     ("providerA", ("batch",), a_batch.create_handler),
     ("providerA", ("calendar",), a_calendar.create_handler),
+    ("providerA", ("v1",), a_people.create_handler),
     ("providerB", ("v1.0",), b_mail.create_handler),
     ("providerB", ("v1.0",), b_calendar.create_handler),
     ("providerB", ("v1.0",), b_people.create_handler),

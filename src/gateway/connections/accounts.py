@@ -115,7 +115,7 @@ class Accounts:
     def people_for(self, caller: Caller) -> list[tuple[ConnectionInfo, PeoplePort]]:
         """Return what the mail accounts that *caller* may use know of people; makes no call."""
         return [
-            (info, resolve(opener)(self._ports.opening(info)))
+            (info, resolve(opener)(self._ports.opening(self._at_people(info))))
             for info in _usable(caller, Surface.EMAIL)
             if (opener := catalogue.SERVICES[info.kind, info.provider].people)
         ]
@@ -239,6 +239,13 @@ class Accounts:
                 self._repository.link_for, connection.id, connection.provider, connection.mode
             ),
         )
+
+    def _at_people(self, info: ConnectionInfo) -> ConnectionInfo:
+        """Return a connection with the base URL of its people; its own one, where it names one."""
+        url = self._upstreams.get(("people", info.provider))
+        if url is None or info.base_url != self._upstreams.get((info.kind, info.provider)):
+            return info
+        return msgspec.structs.replace(info, base_url=url)
 
     def _credentials(self, connection: ConnectionInfo) -> ConnectionCredentials:
         http = catalogue.CONNECTORS[connection.provider].http

@@ -16,6 +16,7 @@ from providers.turns import in_turns
 
 OPERATIONS = {
     PeopleSource.CONTACTS: EmailOp.SEARCH_CONTACTS,
+    PeopleSource.OTHER_CONTACTS: EmailOp.SEARCH_CONTACTS,
     PeopleSource.DIRECTORY: EmailOp.SEARCH_DIRECTORY,
 }
 

@@ -17,6 +17,7 @@ from providers.records.base import Record
 class PeopleSource(StrEnum):
     CORRESPONDENCE = "correspondence"
     CONTACTS = people.CONTACTS
+    OTHER_CONTACTS = people.OTHER_CONTACTS
     DIRECTORY = people.DIRECTORY
 
 

@@ -113,6 +113,7 @@ class Service:
         account: `module:name` of one that reads id and address: (origins, base URL, token).
         people: `module:name` of a function: `Opening` -> `providers.ports.people.PeoplePort`; "":
             it knows nobody but those in its messages.
+        people_url_setting: The setting with the base URL of people, where they have their own.
         people_scopes: Scopes to ask for besides where the token is to find its people.
     """
 
@@ -126,6 +127,7 @@ class Service:
     addresses: str = ""
     account: str = ""
     people: str = ""
+    people_url_setting: str = ""
     people_scopes: tuple[str, ...] = ()
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 from providers.records.mail import Participant
 
-CONTACTS, DIRECTORY = "contacts", "directory"
+CONTACTS, OTHER_CONTACTS, DIRECTORY = "contacts", "other_contacts", "directory"
 
 
 class PeoplePage(NamedTuple):

@@ -1,9 +1,10 @@
 """
-Gmail and Google Calendar over the stores of the sandbox.
+Gmail, Google Calendar and the People API over the stores of the sandbox.
 
     errors            errors of a call, and the check of its scopes
     partial_response  the ``fields`` parameter of both APIs
-    batch             multipart batches of both APIs
+    batch             multipart batches of Gmail and Google Calendar
+    people            searches of contacts, other contacts and the directory
     gmail             the Gmail API
     google_calendar   the Google Calendar API
 """

@@ -112,6 +112,24 @@ def test_an_account_is_connected_tested_and_removed(command, place):
     ]
 
 
+@pytest.mark.parametrize(
+    ("provider", "account", "scopes"),
+    [
+        ("PROVIDER_A", ACCOUNT, ["contacts.readonly", "contacts.other.readonly", "directory"]),
+        ("PROVIDER_B", STUDIO, ["People.Read", "User.ReadBasic.All"]),
+    ],
+)
+def test_scopes_of_people_are_granted_with_the_mailbox(command, place, provider, account, scopes):
+    words = (*new(place, "email", provider, account), "--people")
+    code, out, message = command(*words, person=agreeing(account))
+
+    made = json.loads(out)
+    assert (code, made["status"], made["canWrite"]) == (0, "active", True), message
+    for scope in scopes:
+        assert any(scope in granted for granted in made["grantedScopes"])
+    command("remove", str(made["id"]))
+
+
 def test_a_refused_consent_leaves_no_connection(command, place):
     before = json.loads(command("list", "--json")[1])
     words = new(place, "email", "PROVIDER_B", STUDIO)

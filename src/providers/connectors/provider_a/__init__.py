@@ -1,8 +1,9 @@
 """
-Connector of Gmail and Google Calendar.
+Connector of Gmail, Google Calendar, and the contacts and directory of Google.
 
     gmail            mailboxes
     google_calendar  calendars
+    people           contacts, other contacts, and people of the directory
     batch            many messages in one multipart call
     paging           listings with page tokens
     account_cache    labels and address of an account, cached between requests
@@ -51,6 +52,11 @@ CONNECTOR = Connector(
             read_scopes=(*_IDENTITY, f"{_SCOPES}/gmail.readonly"),
             write_scopes=(*_IDENTITY, f"{_SCOPES}/gmail.modify"),
             addresses=f"{__name__}.account_cache:read_addresses",
+            people=f"{__name__}.people:open_port",
+            people_url_setting="provider_a_people_url",
+            people_scopes=tuple(
+                f"{_SCOPES}/{name}.readonly" for name in ("contacts", "contacts.other", "directory")
+            ),
         ),
         Service(
             kind="calendar",
