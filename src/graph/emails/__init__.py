@@ -7,6 +7,7 @@ The email surface of the schema.
     mutations       root mutations
     attached_files  attachments of the sending mutations -> checked files
     drafts, draft_mutations  root fields of drafts
+    draft_versions  versions of drafts, which tell what has changed
     uploads         root mutations that store and delete a file to attach
     problems        problems of an input
     admission       checks of a call by the accounts that it may be about

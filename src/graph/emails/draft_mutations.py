@@ -1,12 +1,14 @@
 """Root mutations of drafts: create, update, delete, send (docs/spec/drafts.md)."""
 
 from collections.abc import Awaitable, Sequence
+from functools import partial
 from typing import Annotated, TypeVar
 
 import strawberry
 
 from graph.context import Context, Info
-from graph.emails import admission, attached_files, inputs, previews, sending
+from graph.emails import admission, attached_files, draft_versions, inputs, previews, sending
+from graph.emails.draft_versions import SeenVersion
 from graph.emails.drafts import DraftId, no_draft
 from graph.emails.enums import BodyType
 from graph.emails.mutations import done, translate_send_failures
@@ -19,7 +21,7 @@ from policy.recipients import Recipient
 from policy.refusals import Conflict, InvalidInput, NotFound, ReadOnlyConnection
 from policy.vocabulary import Code, EmailOp, Surface
 from providers import failures
-from providers.mail.drafts.merged_drafts import MergedDrafts
+from providers.mail.drafts.merged_drafts import Compared, DraftChanged, MergedDrafts
 from providers.ports.drafts import DraftChange
 from providers.ports.mail import CheckRecipients, ReadOnlyMailbox, SendAttempt, UnsafeMessage
 from providers.records.mail import Participant
@@ -44,7 +46,7 @@ async def update_draft(
     """Change the named members of a draft and no other."""
     context = info.context
     change = await _change(written, context)
-    version = _version(if_match)
+    seen = _seen(if_match)
     sending.require_writable(context)
     admission.require_account(
         info, draft_id, no_draft, lambda it: admission.require_draft_change(it, change)
@@ -53,12 +55,11 @@ async def update_draft(
         context.refuse_uncertain_retry()
     previews.describe_draft_change(draft_id, change.files)
     check = sending.recipient_check(context.caller)
-    draft = await _translate_failures(
-        MergedDrafts(context.mail_of_drafts(EmailOp.WRITE_DRAFTS)).update(
-            draft_id, change, version, check
-        )
-    )
-    return DraftActionResult(draft_id=draft.id, version=draft.version, email_id=draft.message_id)
+    drafts = MergedDrafts(context.mail_of_drafts(EmailOp.WRITE_DRAFTS))
+    write = drafts.update(draft_id, change, _native(seen), check, _compared(context, seen))
+    draft = await _translate_failures(write, context, seen)
+    version = draft_versions.after_change(context, seen, draft.id, draft.version, change)
+    return DraftActionResult(draft_id=draft.id, version=version, email_id=draft.message_id)
 
 
 @guarded(EmailOp.WRITE_DRAFTS)
@@ -66,13 +67,13 @@ async def delete_draft(
     info: Info, draft_id: DraftId, *, if_match: IfMatch = None
 ) -> DraftActionResult:
     """Move a draft to the trash, from which it can be recovered."""
-    context, version = info.context, _version(if_match)
+    context, seen = info.context, _seen(if_match)
     context.caller.usable_connections(Surface.EMAIL)
     admission.require_account(info, draft_id, no_draft, admission.require_draft_writes)
     previews.describe_draft_change(draft_id, destination=Resource(kind="trash"))
-    await _translate_failures(
-        MergedDrafts(context.mail_of_drafts(EmailOp.WRITE_DRAFTS)).trash(draft_id, version)
-    )
+    drafts = MergedDrafts(context.mail_of_drafts(EmailOp.WRITE_DRAFTS))
+    write = drafts.trash(draft_id, _native(seen), _compared(context, seen))
+    await _translate_failures(write, context, seen)
     return DraftActionResult(draft_id=draft_id)
 
 
@@ -81,7 +82,7 @@ async def send_draft(
     info: Info, draft_id: DraftId, *, if_match: IfMatch = None
 ) -> EmailActionResult:
     """Send a draft as it is."""
-    context, version = info.context, _version(if_match)
+    context, seen = info.context, _seen(if_match)
     attempt = sending.attempt(context)
     sending.require_writable(context)
     admission.require_account(info, draft_id, no_draft, admission.require_sent_draft)
@@ -92,7 +93,8 @@ async def send_draft(
         account = context.caller.on(connection)
         return sending.attempt_of(account, attempt), _check_sent(account)
 
-    sent = await _translate_failures(drafts.send(draft_id, attempt, version, on))
+    write = drafts.send(draft_id, attempt, _native(seen), on, _compared(context, seen))
+    sent = await _translate_failures(write, context, seen)
     context.held = sent.held
     return done(sent)
 
@@ -164,13 +166,21 @@ async def _change(written: inputs.UpdateDraftInput, context: Context) -> DraftCh
     return change
 
 
-def _version(if_match: str | None) -> str | None:
+def _seen(if_match: str | None) -> SeenVersion | None:
     """Return the version in an `If-Match`, which a header has in quotation marks."""
     tag = parse_if_match(if_match)
-    return None if tag is None else tag.removeprefix("W/").strip('"')
+    return None if tag is None else SeenVersion.parse(tag.removeprefix("W/").strip('"'))
 
 
-async def _translate_failures(call: Awaitable[T]) -> T:
+def _native(seen: SeenVersion | None) -> str | None:
+    return None if seen is None else seen.version
+
+
+def _compared(context: Context, seen: SeenVersion | None) -> Compared:
+    return partial(draft_versions.compared, context, seen)
+
+
+async def _translate_failures(call: Awaitable[T], context: Context, seen: SeenVersion | None) -> T:
     """Await a write; convert its failures to the errors of docs/spec/drafts.md#refusals."""
     try:
         return await call
@@ -183,10 +193,8 @@ async def _translate_failures(call: Awaitable[T]) -> T:
         raise NotFound(problem.message) from problem
     except failures.Missing as missing:
         raise no_draft() from missing
-    except failures.Stale as stale:
-        raise Conflict(
-            "The draft has changed since it was read.", code=Code.PRECONDITION_FAILED
-        ) from stale
+    except DraftChanged as changed:
+        raise draft_versions.refusal(context, seen, changed) from changed
     except failures.Refused as problem:
         if problem.status == 413:
             message = "The draft is larger than the provider of this account allows."

@@ -5,6 +5,7 @@ from typing import Annotated
 import strawberry
 
 from graph.context import Info
+from graph.emails import draft_versions
 from graph.emails import filters as filtering
 from graph.emails.queries import Limit, PageToken, read_page, with_body
 from graph.emails.types import DraftPage
@@ -36,17 +37,15 @@ async def drafts(
 ) -> DraftPage:
     """List the drafts in every connected mailbox, newest first."""
     context = info.context
+    fields = with_body(projection(info.raw, "Email"), keep=include_body)
     page, token = await read_page(
-        info,
-        filtering.DRAFTS,
-        limit=limit,
-        page_token=page_token,
-        fields=with_body(projection(info.raw, "Email"), keep=include_body),
+        info, filtering.DRAFTS, limit=limit, page_token=page_token, fields=fields
+    )
+    stored = await MergedDrafts(context.mail_of_drafts(EmailOp.VIEW_DRAFTS)).of_messages(
+        page.emails
     )
     return DraftPage(
-        drafts=tuple(
-            await MergedDrafts(context.mail_of_drafts(EmailOp.VIEW_DRAFTS)).of_messages(page.emails)
-        ),
+        drafts=tuple(draft_versions.with_digests(context, draft, fields) for draft in stored),
         has_more=page.has_more,
         next_page_token=token,
         access_info=context.caller.access_info(Surface.EMAIL),
@@ -60,14 +59,16 @@ async def draft(info: Info, draft_id: DraftId) -> mail_records.StoredDraft:
     context = info.context
     context.caller.usable_connections(Surface.EMAIL)
     require_known(draft_id)
+    fields = projection(info.raw, "Email")
     try:
         stored = await MergedDrafts(context.mail_of_drafts(EmailOp.VIEW_DRAFTS)).get(
-            draft_id, projection=projection(info.raw, "Email")
+            draft_id, projection=fields
         )
     except Missing as missing:
         raise no_draft() from missing
-    context.etag = f'"{stored.version}"'
-    return stored
+    seen = draft_versions.with_digests(context, stored, fields)
+    context.etag = f'"{seen.version}"'
+    return seen
 
 
 def require_known(draft_id: str) -> None:

@@ -30,6 +30,11 @@ class Box:
         return await self.locate(self.holds)
 
 
+def compares_nothing(connection):
+    del connection
+    return frozenset()
+
+
 def drafts_of(*boxes):
     infos = [
         ConnectionInfo(
@@ -49,7 +54,7 @@ async def test_the_seen_version_is_looked_for_in_every_mailbox():
     box = Box("y")
 
     changed = await drafts_of(Box("x"), box, Box("z")).update(
-        "imap:y", DraftChange(subject="New"), "y", None
+        "imap:y", DraftChange(subject="New"), "y", None, compares_nothing
     )
 
     assert (changed.id, box.holds) == ("imap:y2", "y2")
@@ -62,7 +67,7 @@ async def test_a_draft_that_no_mailbox_has_was_changed_where_its_id_is_the_versi
     boxes = Box("x"), Box("z")
 
     with pytest.raises(failure):
-        await drafts_of(*boxes).trash("imap:y", version)
+        await drafts_of(*boxes).trash("imap:y", version, compares_nothing)
 
     assert [box.holds for box in boxes] == ["x", "z"]
 
@@ -70,5 +75,5 @@ async def test_a_draft_that_no_mailbox_has_was_changed_where_its_id_is_the_versi
 async def test_an_unknown_attachment_of_the_seen_version_is_missing():
     with pytest.raises(Missing):
         await drafts_of(Box("x"), Box("y"), Box("z")).update(
-            "imap:y", DraftChange(removed=("y.9",)), "y", None
+            "imap:y", DraftChange(removed=("y.9",)), "y", None, compares_nothing
         )

@@ -9,6 +9,11 @@ READS = {"allowedEmailOperations": ["view_drafts"]}
 both = pytest.mark.parametrize("provider", MAILBOXES)
 
 
+def versions_of(*drafts):
+    """The versions of drafts without what was read of them."""
+    return {draft["version"].partition("~")[0] for draft in drafts}
+
+
 @both
 async def test_a_draft_is_read_as_a_message_with_an_id_and_a_version(world, provider):
     stored = leave(world, provider)
@@ -51,7 +56,7 @@ async def test_a_page_has_the_drafts_of_all_mailboxes_and_leads_to_the_next(worl
 
     assert {draft["id"] for draft in listed} == stored
     assert {draft["email"]["body"] for draft in listed} == {None}
-    assert alone["version"] == listed[0]["version"]
+    assert versions_of(alone, listed[0]) == {alone["version"].partition("~")[0]}
 
 
 async def test_a_page_token_of_messages_is_none_of_drafts(world):

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from collections.abc import Set as AbstractSet
 
 from providers import ids
-from providers.failures import Missing, Stale
+from providers.failures import Missing, ProviderFailure, Stale
 from providers.mail import delivery, merging
 from providers.mail.merged_mailbox import MergedMailbox, Pair, bound
 from providers.ports.drafts import DraftChange, DraftIdentity
@@ -15,6 +15,24 @@ from providers.write_previews import Change, Recipients, Subject, add_attachment
 _RECIPIENTS = ("to", "cc", "bcc")
 _SHOWN = frozenset({"subject", "attachments"})
 _CHANGED = (*_RECIPIENTS, "subject", "body", "importance")  # attributes of emails, mask words too
+
+
+Compared = Callable[[int], AbstractSet[str]]
+
+
+class DraftChanged(Stale):
+    """
+    A draft has another version than the caller has seen.
+
+    Attributes:
+        draft_id: Prefixed id; empty where the draft was not found again.
+        email: The message in it with the compared members; None: there is nothing to compare.
+    """
+
+    def __init__(self, draft_id: str = "", email: mail_records.Email | None = None) -> None:
+        super().__init__(status=412)
+        self.draft_id = draft_id
+        self.email = email
 
 
 class MergedDrafts:
@@ -61,17 +79,19 @@ class MergedDrafts:
         provider, (identity, email) = await self._mailbox.first_holder(draft_id, read)
         return _record(identity, merging.with_prefixed_ids((email,), provider, projection)[0])
 
-    async def trash(self, draft_id: str, version: str | None) -> None:
+    async def trash(self, draft_id: str, version: str | None, compared: Compared) -> None:
         """
         Move a draft to the trash, recoverably.
 
+        *compared* returns the attributes of a changed draft that are read, by the connection.
+
         Raises:
             Missing: There is no such draft.
-            Stale: Its version is not *version*.
+            DraftChanged: Its version is not *version*.
             Impossible: The mailbox refused or failed.
             ReadOnlyMailbox: It is in a mailbox that may only be read.
         """
-        seen = _Seen(draft_id, version)
+        seen = _Seen(draft_id, version, compared)
 
         async def trash(port: MailPort, native: str) -> DraftIdentity:
             identity = await seen.locate(port, native)
@@ -81,7 +101,12 @@ class MergedDrafts:
         await self._write(seen, trash)
 
     async def update(
-        self, draft_id: str, change: DraftChange, version: str | None, check: CheckRecipients | None
+        self,
+        draft_id: str,
+        change: DraftChange,
+        version: str | None,
+        check: CheckRecipients | None,
+        compared: Compared,
     ) -> DraftIdentity:
         """
         Change the named members of a draft; return it with prefixed ids.
@@ -91,9 +116,9 @@ class MergedDrafts:
 
         Raises:
             UnsafeMessage: A value cannot be written.
-            Missing, Stale, Impossible, ReadOnlyMailbox: As `trash`.
+            Missing, DraftChanged, Impossible, ReadOnlyMailbox: As `trash`.
         """
-        seen = _Seen(draft_id, version)
+        seen = _Seen(draft_id, version, compared)
 
         async def update(port: MailPort, native: str) -> DraftIdentity:
             identity = await seen.locate(port, native)
@@ -110,6 +135,7 @@ class MergedDrafts:
         attempt: SendAttempt,
         version: str | None,
         on: Callable[[int], tuple[SendAttempt, CheckRecipients]],
+        compared: Compared,
     ) -> mail_records.SentMessage:
         """
         Send a draft once, as it is; with `SendAttempt.hold` leave it to the person.
@@ -119,9 +145,9 @@ class MergedDrafts:
 
         Raises:
             OutcomeUnknown: It may have been sent.
-            Missing, Stale, ReadOnlyMailbox: As `trash`.
+            Missing, DraftChanged, ReadOnlyMailbox: As `trash`.
         """
-        seen = _Seen(draft_id, version)
+        seen = _Seen(draft_id, version, compared)
 
         async def send(pair: Pair, native: str) -> mail_records.SentMessage:
             info, port = pair
@@ -163,12 +189,19 @@ class MergedDrafts:
         run: Callable[[Pair, str], Awaitable[mail_records.SentMessage]],
         attempt: SendAttempt | None = None,
     ) -> mail_records.SentMessage:
+        async def compare(pair: Pair, native: str) -> mail_records.SentMessage:
+            try:
+                return await run(pair, native)
+            except Stale as failure:
+                raise await seen.changed(pair, native) from failure
+
         try:
-            return await self._mailbox.write(seen.draft_id, run, attempt=attempt, find=_locate)
+            return await self._mailbox.write(seen.draft_id, compare, attempt=attempt, find=_locate)
         except Missing:
             if seen.is_found or seen.draft_id.partition(":")[2] != seen.version:
                 raise
-            raise Stale from None  # a draft whose id is its version, and that is gone, was changed
+            # A draft whose id is its version, and that is gone, was changed.
+            raise DraftChanged from None
 
 
 async def _locate(port: MailPort, native: str) -> DraftIdentity:
@@ -178,10 +211,11 @@ async def _locate(port: MailPort, native: str) -> DraftIdentity:
 class _Seen:
     """A draft that a write is about, in the version that the caller has seen; None: any."""
 
-    def __init__(self, draft_id: str, version: str | None) -> None:
+    def __init__(self, draft_id: str, version: str | None, compared: Compared) -> None:
         self.draft_id = draft_id
         self.version = version
         self.is_found = False
+        self._compared = compared
 
     async def locate(self, port: MailPort, native: str) -> DraftIdentity:
         """Find the draft in a mailbox; raise `Stale` if it has another version."""
@@ -190,6 +224,19 @@ class _Seen:
         if self.version not in {None, identity.version}:
             raise Stale
         return identity
+
+    async def changed(self, pair: Pair, native: str) -> DraftChanged:
+        """Return the failure of a draft that was changed, as it is now."""
+        info, port = pair
+        fields = self._compared(info.id)
+        if not fields:
+            return DraftChanged()
+        try:
+            identity = await port.drafts.locate(native)
+            email = await port.get(identity.message_id, projection=fields)
+        except ProviderFailure:  # nothing was written; only what has changed is not known
+            return DraftChanged()
+        return DraftChanged(ids.join_mail_id(info.provider, identity.id), email)
 
 
 async def recipients_after(
