@@ -15,6 +15,7 @@ from providers.failures import Throttled, TooLarge
 from providers.http.attempt import Classify
 from providers.http.client import Upstream
 from providers.http.response import Response
+from providers.turns import in_turns, turn_after_decoding
 
 T = TypeVar("T")
 
@@ -71,7 +72,7 @@ class BatchReader(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
             parts |= await self.read_many(tuple(throttles))
         objects: dict[str, T] = {}
         failed: list[str] = []
-        for name, part in parts.items():
+        async for name, part in in_turns(parts.items()):
             if part.status < 300:
                 objects[name] = self.decode(part)
             elif part.status not in GONE_STATUSES:
@@ -79,10 +80,13 @@ class BatchReader(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
         return objects | await self._read_singly(failed) if failed else objects
 
     async def _read_singly(self, names: Sequence[str]) -> dict[str, T]:
-        responses = [(name, await self.read_one(name)) for name in names]
-        return {
-            name: self.decode(response) for name, response in responses if response.status < 300
-        }
+        objects: dict[str, T] = {}
+        for name in names:
+            response = await self.read_one(name)
+            if response.status < 300:
+                objects[name] = self.decode(response)
+                await turn_after_decoding(response.body)
+        return objects
 
     def _throttles(self, parts: Mapping[str, Response]) -> dict[str, Throttled]:
         failures = {name: self.classify(part) for name, part in parts.items() if part.status >= 300}

@@ -7,6 +7,7 @@ import msgspec
 
 from providers.failures import Broken
 from providers.http.response import Response
+from providers.turns import turn_after_decoding
 
 P = TypeVar("P")
 Params = Sequence[tuple[str, str]]
@@ -58,6 +59,7 @@ class PageIterator(msgspec.Struct, Generic[P]):
             self.seen |= {cursor}
             response = await self.request(cursor)
         self.page = page = self.decode(response)
+        await turn_after_decoding(response.body)
         return page
 
 

@@ -17,6 +17,7 @@ from providers.ports.calendar import CalendarKey, CalendarPort, NoSuchCalendar, 
 from providers.ports.connection import ConnectionInfo
 from providers.records.calendar import Calendar, NamedCalendar
 from providers.search_text import fold
+from providers.turns import in_turns
 
 CALENDARS = "calendars"
 
@@ -132,7 +133,7 @@ class CalendarCatalogue:
             if visible is None or source.calendar_id in visible
         ]
         if only is None:
-            sources = _distinct(sources)
+            sources = await _distinct(sources)
         elif not warnings:
             _require_all(only, sources)
         return sources, warnings
@@ -173,21 +174,21 @@ class CalendarCatalogue:
             (CalendarKey(info.id, calendar.id), info, port, calendar)
             for (info, port), result in zip(connections, results, strict=True)
             if not isinstance(result, ProviderFailure)
-            for calendar in result
+            async for calendar in in_turns(result)
         ]
         ids = await self._ids.calendar_ids([key for key, *_ in calendars])
-        sources = (
+        sources = [
             CalendarSource(ids[key], key, info, port, calendar)
-            for key, info, port, calendar in calendars
+            async for key, info, port, calendar in in_turns(calendars)
             if key in ids
-        )
+        ]
         return sorted(sources, key=attrgetter("calendar_id"))
 
 
-def _distinct(sources: Sequence[CalendarSource]) -> list[CalendarSource]:
+async def _distinct(sources: Sequence[CalendarSource]) -> list[CalendarSource]:
     """Keep the first source of each calendar that several connections reach."""
     distinct: dict[tuple[str, str, str | int, str], CalendarSource] = {}
-    for source in sources:
+    async for source in in_turns(sources):
         account = source.info.account_email.casefold() or source.info.id
         key = (source.info.provider, source.info.base_url, account, source.calendar.id)
         distinct.setdefault(key, source)

@@ -5,6 +5,7 @@ from typing import TypeVar
 
 from providers.failures import Broken, Missing, Unreadable
 from providers.ports.calendar import Span
+from providers.turns import mapped
 
 T = TypeVar("T")
 N = TypeVar("N")
@@ -21,21 +22,21 @@ class ReadableEvents:
     def __init__(self) -> None:
         self.doubts: tuple[Unreadable, ...] = ()
 
-    def make(
+    async def make(
         self,
         make: Callable[[Sequence[N]], list[T]],
         native: Sequence[N],
         times: Callable[[N], Span],
     ) -> list[T]:
-        """Return what *make* makes of the events whose *times* do not raise `Broken`."""
+        """Return what *make* makes of slices of the events whose *times* do not raise `Broken`."""
         try:
-            return make(native)
+            return await mapped(native, make)
         except Broken:
             readable = [event for event in native if _has_times(event, times)]
             if len(readable) == len(native):
                 raise
             self.doubts = (Unreadable(),)
-            return make(readable)
+            return await mapped(readable, make)
 
 
 def _has_times(event: N, times: Callable[[N], Span]) -> bool:

@@ -16,7 +16,7 @@ from providers.turns import in_thread, in_turns
 
 _CHUNK_BYTES = 64 * 1024  # decompressed at a time
 _MAX_MEMBERS = 100  # of one gzip body: each costs a copy of what follows it, and may be empty
-MAX_VALUES: Final = 120_000  # of one response
+MAX_VALUES: Final = 150_000  # of one response
 UNCOUNTED_BYTES: Final = 2 * MAX_VALUES  # a shorter body cannot have more
 
 _SLICE = 4 * 1024 * 1024  # bytes that are counted at once, in some milliseconds

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from providers.failures import Broken
+from providers.turns import turn_after_decoding
 
 T = TypeVar("T")
 _MAX_COMMAS = 50_000  # of a body whose nulls are left out; some twenty milliseconds
@@ -32,6 +33,12 @@ class Response(msgspec.Struct, frozen=True):
             Broken: As `decode_json`.
         """
         return decode_json(self.body, shape)
+
+    async def decoded(self, shape: type[T]) -> T:
+        """Do as `decode`; the event loop has its turn after a long body, before it is mapped."""
+        decoded = self.decode(shape)
+        await turn_after_decoding(self.body)
+        return decoded
 
 
 def decode_json(body: bytes | msgspec.Raw, shape: type[T]) -> T:

@@ -79,7 +79,7 @@ class BoardClient:
             changes=not reads,
             deadline=READ_SECONDS if reads else None,
         )
-        envelope = response.decode(Envelope)
+        envelope = await response.decoded(Envelope)
         errors = graphql_errors(envelope, retry_after=response.headers.get("retry-after"))
         if errors:  # without the data beside them
             text = "; ".join(f"{error.code} {error.message}" for error in errors)

@@ -46,7 +46,7 @@ class ConnectionContext:
             answer = await self.upstream.call("GET", V1, *segments, params=params)
         except Refused as refusal:
             raise translate_refused_read(refusal) from refusal
-        return answer.decode(shape)
+        return await answer.decoded(shape)
 
     @contextmanager
     def translate_refused_writes(self) -> Iterator[None]:

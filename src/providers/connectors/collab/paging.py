@@ -20,6 +20,7 @@ from providers.http.client import Upstream
 from providers.http.response import Response
 from providers.http.urls import BaseUrl
 from providers.ports.collab import InvalidCursor, Page
+from providers.turns import in_turns
 
 T = TypeVar("T")
 W = TypeVar("W")
@@ -97,10 +98,12 @@ class PageReader:
             InvalidCursor: *cursor* is not of this collection.
         """
         position = PageCursor.parse(cursor)
-        page = (await self._get(position, segments, params, headers)).decode(shape)
+        response = await self._get(position, segments, params, headers)
+        page = await response.decoded(shape)
+        members = enumerate(page.value[position.consumed :], position.consumed + 1)
         numbered = [
             (number, record)
-            for number, member in enumerate(page.value[position.consumed :], position.consumed + 1)
+            async for number, member in in_turns(members)
             if (record := to_record(member)) is not None
         ]
         link = self._next_link(page.next_link, params, position)
@@ -139,7 +142,7 @@ class PageReader:
         while position is not None:
             answer = first or await self._get(position, segments, params, headers)
             first = None
-            page = answer.decode(shape)
+            page = await answer.decoded(shape)
             members += page.value
             link = self._next_link(page.next_link, params, position)
             position = None if link is None else PageCursor(link=link)

@@ -39,7 +39,7 @@ class ProjectClient:
     async def read(self, shape: type[T], *path: str, fields: str) -> T:
         """Read one record."""
         response = await self._upstream.call("GET", *BASE, *path, params=(("opt_fields", fields),))
-        return response.decode(shape)
+        return await response.decoded(shape)
 
     async def page(
         self,
@@ -65,7 +65,7 @@ class ProjectClient:
             if offset and refusal.status == 400:
                 raise OffsetExpired(status=400) from refusal
             raise
-        return response.decode(shape)
+        return await response.decoded(shape)
 
     async def read_all(self, shape: type[P], *path: str, fields: str) -> list[Any]:
         """Read a listing to its end, but at most `MAX_PAGES` of it."""

@@ -693,9 +693,9 @@ def reported(**members):
     return msgspec.convert(message, Message)
 
 
-def read_reported(message):
+async def read_reported(message):
     parsed = ParsedMessage(message, arrange(message.payload))
-    (email,) = mapping.emails([parsed], ALL, labels={}, bodies={})
+    (email,) = await mapping.emails([parsed], ALL, labels={}, bodies={})
     return email
 
 
@@ -709,19 +709,19 @@ def read_reported(message):
         ("utf-16", "Zażółć"),
     ],
 )
-def test_a_text_in_utf8_is_read_whatever_its_header_says(label, text):
+async def test_a_text_in_utf8_is_read_whatever_its_header_says(label, text):
     data = base64.urlsafe_b64encode(text.encode()).decode()
     header = {"name": "Content-Type", "value": f"text/plain; charset={label}"}
     message = reported(headers=[header], body={"size": len(text.encode()), "data": data})
 
-    assert read_reported(message).body == text
+    assert (await read_reported(message)).body == text
 
 
-def test_a_word_that_gmail_left_in_a_subject_is_text():
+async def test_a_word_that_gmail_left_in_a_subject_is_text():
     literal = "decoded words are not encoded words: =?utf-8?Q?literal?="
     message = reported(headers=[{"name": "Subject", "value": literal}])
 
-    assert read_reported(message).subject == literal
+    assert (await read_reported(message)).subject == literal
 
 
 def test_lines_of_a_chat_are_no_mail():

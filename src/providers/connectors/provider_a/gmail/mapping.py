@@ -12,6 +12,7 @@ from providers.mail import addresses, charsets, message_parts, parameters
 from providers.mail.header_fields import FROM_HEADERS
 from providers.records import mail as mail_records
 from providers.search_text import unescape
+from providers.turns import in_turns
 
 PROVIDER = "PROVIDER_A"
 UNREAD_LABEL = "UNREAD"  # not shown as a label: `is_read` says the same
@@ -19,7 +20,7 @@ UNREAD_LABEL = "UNREAD"  # not shown as a label: `is_read` says the same
 LargeTexts = Mapping[tuple[str, str], str]  # by the ids of the message and of its part
 
 
-def emails(
+async def emails(
     messages: Sequence[ParsedMessage],
     projection: AbstractSet[str],
     *,
@@ -27,10 +28,10 @@ def emails(
     bodies: LargeTexts,
 ) -> list[mail_records.Email]:
     """
-    Make records of messages, in their order.
+    Make records of messages, in their order, in turns with other work of the event loop.
 
     Args:
-        messages: Read with `requested_fields.message` for at least *wanted*.
+        messages: Read with `requested_fields.message` for at least *projection*.
         projection: Attributes of `Email`; others stay None.
         labels: Label id to name; a label that is not in it keeps its id.
         bodies: Large texts, which were read separately.
@@ -38,8 +39,10 @@ def emails(
     columns: dict[str, Iterable[object]] = {}
     from_headers = projection & FROM_HEADERS.keys()
     if from_headers:
-        headers = [parsed.message.payload.headers_by_name() for parsed in messages]
-        columns |= {name: map(FROM_HEADERS[name], headers) for name in from_headers}
+        headers = [parsed.message.payload.headers_by_name() async for parsed in in_turns(messages)]
+        for name in from_headers:
+            read = FROM_HEADERS[name]
+            columns[name] = [read(by_name) async for by_name in in_turns(headers)]
     if "subject" in from_headers:  # its encoded words are decoded already
         columns["subject"] = [by_name.get("subject") for by_name in headers]
     if "sent_at" in from_headers:
@@ -51,7 +54,7 @@ def emails(
     if "attachments" in projection:
         attachments = [
             tuple([attachment(parsed.id, file) for file in parsed.leaves.files])
-            for parsed in messages
+            async for parsed in in_turns(messages)
         ]
         columns["attachments"] = attachments
         columns["has_attachments"] = [parsed.leaves.has_attachments for parsed in messages]
@@ -60,7 +63,7 @@ def emails(
         names = {ids: label_names(ids, labels) for ids in set(label_ids)}  # few differ
         columns["labels"] = [names[ids] for ids in label_ids]
     if "body" in projection:
-        columns["body"] = [_text(parsed, bodies) for parsed in messages]
+        columns["body"] = [_text(parsed, bodies) async for parsed in in_turns(messages)]
     return _EMAILS.records(messages, projection, columns)
 
 

@@ -103,9 +103,10 @@ class MessageReader:
     ) -> list[Email]:
         """Make records of messages that were read for *wanted*; read large bodies separately."""
         parsed = await self._parse(messages, projection)
+        await asyncio.sleep(0)  # one message may have taken long
         labels = await self._labels(parsed) if "labels" in projection else {}
         bodies = await self._large_bodies(parsed) if "body" in projection else {}
-        return mapping.emails(parsed, projection, labels=labels, bodies=bodies)
+        return await mapping.emails(parsed, projection, labels=labels, bodies=bodies)
 
     async def files(self, message: Message) -> Sequence[Part]:
         """Return the attachments of a message that was read for `attachments`."""

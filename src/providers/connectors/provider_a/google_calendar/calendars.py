@@ -38,6 +38,7 @@ from providers.ports.opening import Opening
 from providers.records.calendar import Calendar
 from providers.records.calendar import Event as EventRecord
 from providers.timestamps import format_utc
+from providers.turns import mapped
 
 ROOT = ("calendar", "v3")
 PAGE = 2500  # events, the maximum
@@ -63,7 +64,7 @@ class GoogleCalendars:
         calendars: list[Calendar] = []
         path = ("users", "me", "calendarList")
         async for page in self._pages(path, requested_fields.CALENDARS, CalendarPage):
-            calendars += map(mapping.calendar, page.items)
+            calendars += await mapped(page.items, partial(map, mapping.calendar))
         return calendars
 
     async def events(
@@ -103,7 +104,7 @@ class GoogleCalendars:
             event,
             params=requested_fields.event(frozenset(projection)),
         )
-        return mapping.event(response.decode(Event), projection)
+        return mapping.event(await response.decoded(Event), projection)
 
     async def events_by_id(
         self, names: Sequence[EventName], *, projection: AbstractSet[str]
@@ -131,7 +132,7 @@ class GoogleCalendars:
         readable = ReadableEvents()
         make = partial(mapping.events, projection=projection)
         async for page in self._pages(path, options, EventPage):
-            records += readable.make(make, page.items, mapping.times)
+            records += await readable.make(make, page.items, mapping.times)
             if page.next_page_token and len(records) >= MAX_EVENTS:
                 return EventList(records, complete=False, doubts=readable.doubts)
         return EventList(records, doubts=readable.doubts)
@@ -150,7 +151,7 @@ class GoogleCalendars:
                 raise TooMuch  # the rest would look free
         busy = list(filter(mapping.is_busy, events))
         readable = ReadableEvents()
-        return BusyTimes(readable.make(_times, busy, mapping.times), readable.doubts)
+        return BusyTimes(await readable.make(_times, busy, mapping.times), readable.doubts)
 
     async def probe(self) -> None:
         """Make one harmless read."""
@@ -172,7 +173,7 @@ class GoogleCalendars:
         readable = ReadableEvents()
         make = partial(mapping.events, projection=projection)
         async for page in self._pages_of(calendar, span, params, reading, first):
-            records += readable.make(make, page.items, mapping.times)
+            records += await readable.make(make, page.items, mapping.times)
             if page.next_page_token and reading.enough(records):
                 return EventList(records, read_to_end=False, doubts=readable.doubts)
             if page.next_page_token and len(records) >= MAX_EVENTS:

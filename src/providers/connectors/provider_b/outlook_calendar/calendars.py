@@ -38,6 +38,7 @@ from providers.ports.opening import Opening
 from providers.records.calendar import Calendar
 from providers.records.calendar import Event as EventRecord
 from providers.timestamps import format_utc
+from providers.turns import in_turns
 
 PAGE = 1000  # events, the maximum
 MAX_RANGE = timedelta(days=1825)  # of one calendar view; Graph refuses longer ones
@@ -67,9 +68,10 @@ class OutlookCalendars:
     async def _list_calendars(self) -> Sequence[Calendar]:
         calendars: list[Calendar] = []
         async for page in self._pages(("calendars",), selected_fields.CALENDARS, CalendarPage):
-            calendars += map(mapping.calendar, page.value)
-        if not all(is_provider_b_id(calendar.id) for calendar in calendars):
-            raise Broken
+            async for entry in in_turns(page.value):
+                if not is_provider_b_id(entry.id):
+                    raise Broken
+                calendars.append(mapping.calendar(entry))
         return calendars
 
     async def events(
@@ -85,7 +87,7 @@ class OutlookCalendars:
         ):
             all_listed = selection.include_cancelled
             listed = [event for event in events if all_listed or not event.is_cancelled]
-            records += readable.make(
+            records += await readable.make(
                 partial(mapping.events, projection=projection), listed, mapping.times
             )
             if has_more and reading.enough(records):
@@ -124,7 +126,7 @@ class OutlookCalendars:
             params=selected_fields.event(frozenset(projection)),
             headers=PREFER,
         )
-        return mapping.event(response.decode(Event), projection)
+        return mapping.event(await response.decoded(Event), projection)
 
     async def events_by_id(
         self, names: Sequence[EventName], *, projection: AbstractSet[str]
@@ -147,7 +149,7 @@ class OutlookCalendars:
         readable = ReadableEvents()
         async for page in self._pages(path, options, _page_type(projection)):
             listed = [event for event in page.value if not event.is_cancelled]
-            records += readable.make(
+            records += await readable.make(
                 partial(mapping.events, projection=projection), listed, mapping.times
             )
             if page.next_link and len(records) >= MAX_EVENTS:
@@ -169,7 +171,7 @@ class OutlookCalendars:
                 raise TooMuch  # the rest would look free
         busy = list(filter(mapping.is_busy, events))
         readable = ReadableEvents()
-        return BusyTimes(readable.make(_times, busy, mapping.times), readable.doubts)
+        return BusyTimes(await readable.make(_times, busy, mapping.times), readable.doubts)
 
     async def probe(self) -> None:
         """Make one harmless read."""

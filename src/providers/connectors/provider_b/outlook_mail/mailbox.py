@@ -45,7 +45,7 @@ from providers.ports.mail import (
 )
 from providers.ports.opening import Opening
 from providers.records import mail as mail_records
-from providers.turns import in_turns
+from providers.turns import in_turns, turn_after_decoding
 from providers.write_previews import Change, current_preview, describe
 
 MAX_IN_THREAD = 1000
@@ -104,7 +104,7 @@ class OutlookMailbox:
         if not plan.suffices:
             messages = await reader.details(messages, projection)
         return MailSlice(
-            emails=tuple(mapping.emails(messages, projection)),
+            emails=tuple(await mapping.emails_in_turns(messages, projection)),
             scanned_to=scan.scanned_to,
             exhausted=scan.exhausted,
             total=total,
@@ -119,12 +119,14 @@ class OutlookMailbox:
         listing = await anext(search_listings(reader, filter_query.search(query, None), projection))
         messages = reader.visible(listing.value)
         return scanning.slice_of_page(
-            mapping.emails(messages, projection), last=listing.next_link is None
+            await mapping.emails_in_turns(messages, projection), last=listing.next_link is None
         )
 
     async def get(self, message_id: str, *, projection: AbstractSet[str]) -> mail_records.Email:
         response = await self._get(message_id, selected_fields.message(frozenset(projection)))
-        return mapping.email(_message_in(response), projection)
+        message = _message_in(response)
+        await turn_after_decoding(response.body)
+        return mapping.email(message, projection)
 
     async def get_many(
         self, message_ids: Sequence[str], *, projection: AbstractSet[str]
@@ -137,7 +139,8 @@ class OutlookMailbox:
         valid = {
             name: message for name, message in messages.items() if mapping.have_valid_ids([message])
         }
-        return dict(zip(valid, mapping.emails(list(valid.values()), projection), strict=True))
+        emails = await mapping.emails_in_turns(list(valid.values()), projection)
+        return dict(zip(valid, emails, strict=True))
 
     async def thread(self, thread_id: str, *, projection: AbstractSet[str]) -> mail_records.Thread:
         _require_valid_id(thread_id)
@@ -234,7 +237,7 @@ class OutlookMailbox:
         if not selected_fields.selectable(projection) <= scanned:
             messages = await reader.details(messages, projection)
         return MailSlice(
-            emails=tuple(mapping.emails(messages, projection)),
+            emails=tuple(await mapping.emails_in_turns(messages, projection)),
             scanned_to=scan.scanned_to,
             exhausted=scan.exhausted,
             total=scan.counted,
@@ -327,7 +330,7 @@ def _keep(
     async def keep(messages: Sequence[Message]) -> Sequence[Message]:
         if not restricts:
             return messages
-        emails = zip(messages, mapping.emails(messages, compared), strict=True)
+        emails = zip(messages, await mapping.emails_in_turns(messages, compared), strict=True)
         return [message async for message, email in in_turns(emails) if matches(email)]
 
     return keep

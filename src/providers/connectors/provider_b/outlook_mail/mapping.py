@@ -21,6 +21,7 @@ from providers.mail.reply_headers import OriginalPeople
 from providers.records import mail as mail_records
 from providers.records.mail import Attachment as AttachmentRecord
 from providers.records.mail import Participant
+from providers.turns import mapped
 
 PROVIDER = "PROVIDER_B"
 _IMPORTANCES = frozenset({"low", "normal", "high"})
@@ -41,6 +42,13 @@ def emails(messages: Sequence[Message], projection: AbstractSet[str]) -> list[ma
         projection: Attributes of `Email`; others stay None.
     """
     return _EMAILS.records(messages, projection)
+
+
+async def emails_in_turns(
+    messages: Sequence[Message], projection: AbstractSet[str]
+) -> list[mail_records.Email]:
+    """Do as `emails`, in turns with other work of the event loop."""
+    return await mapped(messages, partial(_EMAILS.records, projection=projection))
 
 
 def email(message: Message, projection: AbstractSet[str]) -> mail_records.Email:

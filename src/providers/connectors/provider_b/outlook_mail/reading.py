@@ -137,7 +137,7 @@ class MessageReader(msgspec.Struct):
             by_id |= {message.id: message for message in self.visible(listing.value)}
             if len(by_id) >= max_messages:
                 break
-        return mapping.emails(list(by_id.values()), projection)
+        return await mapping.emails_in_turns(list(by_id.values()), projection)
 
     async def conversations(
         self, thread_ids: Sequence[str], projection: AbstractSet[str], *, max_messages: int
@@ -150,7 +150,7 @@ class MessageReader(msgspec.Struct):
             per_call=CONVERSATIONS_WITH_BODIES if "body" in projection else MAX_BATCH,
         )
         return {
-            thread_id: mapping.emails(self.visible(page.value), projection)
+            thread_id: await mapping.emails_in_turns(self.visible(page.value), projection)
             if page.next_link is None
             else await self.conversation(thread_id, projection, max_messages=max_messages)
             for thread_id, page in pages.items()
