@@ -30,6 +30,8 @@ The process: it assembles the other packages and holds what operators manage.
     sign_in       applications get child tokens by OAuth
     operations    the operators' use cases, once for management API and command line
     management    the management API
+    look          the style sheet and the frame of the pages
+    console       the pages of administrators
     cli           the command line
     demo          the demo: gateway, sandbox and invented accounts in one process
 """

@@ -228,7 +228,12 @@ def _late_application(services: Services, **parts: Any) -> "LateApplication[Fast
         from gateway.management import application  # noqa: PLC0415 - FastAPI is heavy
 
         _ = services.explainer  # imported here, in a thread, and not for its first question
-        return application.build(services, **parts)
+        built = application.build(services, **parts)
+        if services.settings.console:
+            from gateway.console import routes  # noqa: PLC0415 - as above
+
+            routes.install(built)
+        return built
 
     return LateApplication(build)
 

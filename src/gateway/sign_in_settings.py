@@ -1,4 +1,4 @@
-"""The settings of sign-in (docs/spec/sign-in.md#clients)."""
+"""The settings of sign-in (docs/spec/sign-in.md#clients), and of the console."""
 
 from pydantic import Field
 from pydantic_settings import BaseSettings
@@ -15,4 +15,9 @@ class SignInSettings(BaseSettings):
     client_registration: bool = Field(
         default=False,
         description="Whether an application may register itself, by dynamic registration.",
+    )
+    console: bool = Field(
+        default=True,
+        description="Whether the console is served at `/console/`, where administrators sign in "
+        "with their admin tokens. With `AGW_ADMIN_PORT` it is served by that listener alone.",
     )

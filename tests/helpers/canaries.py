@@ -138,6 +138,9 @@ def _overhear(canaries: Canaries) -> None:
         for name, value in scope["headers"]:
             if name == b"authorization":
                 canaries.remember(value.decode("latin-1").rpartition(" ")[2])
+            if name == b"cookie":
+                canaries.remember(value.decode("latin-1").rpartition("=")[2])
+        is_form = (b"content-type", b"application/x-www-form-urlencoded") in scope["headers"]
         request_body, answered = bytearray(), bytearray()
 
         async def receiving() -> Any:
@@ -153,6 +156,8 @@ def _overhear(canaries: Canaries) -> None:
             await serve(self, scope, receiving, sending)
         finally:
             canaries.remember_body(request_body)
+            for _, value in parse_qsl(request_body.decode("latin-1")) if is_form else ():
+                canaries.remember(value)
             canaries.remember_body(answered)
             canaries.counted.add(self.middleware._metrics)
 
@@ -198,4 +203,5 @@ def _vocabulary() -> str:
     files += [_ROOT / "src/gateway/audit/decision.py"]
     files += [_ROOT / "src/gateway/sign_in/metadata.py"]
     files += (_ROOT / "src/gateway/management").glob("*.py")
-    return "\n".join(file.read_text() for file in files).lower()
+    files += (_ROOT / "src/gateway/console").rglob("*.py")
+    return "\n".join(["/console/", *(file.read_text() for file in files)]).lower()

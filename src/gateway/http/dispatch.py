@@ -36,6 +36,7 @@ App = TypeVar("App", bound=ASGIApp)
 
 REST_PREFIXES = ("/api/access/", "/api/saved/", "/internal/api/access/")
 GRAPHQL = "/graphql"
+CONSOLE = "/console"
 REST_OF = "/graphql/rest-of"
 EXPLAIN = "/graphql/explain"
 # Without secrets: the reference of the management API is read beside that of the surfaces.
@@ -123,6 +124,7 @@ class Dispatcher:
         path: str = scope["path"]
         is_admin = scope["server"] is not None and scope["server"][1] == self._admin_port
         is_management = path.startswith("/api/") and not path.startswith(REST_PREFIXES)
+        is_management |= path == CONSOLE or path.startswith(f"{CONSOLE}/")
         return path in _EVERYWHERE or is_admin == (is_management or path == METRICS)
 
     def _endpoint(self, scope: Scope) -> ASGIApp | None:

@@ -154,27 +154,33 @@ class RequestEntry:
             Unauthenticated: There is no credential, or it is another.
             TooManyRequests: So it is, and the address sent too many such requests.
         """
-        state = request_state(scope)
         try:
-            digest = await self._matching_digest(scope, digests)
-        except Refusal as refusal:
-            _note(refusal, state)
+            secret = read_bearer(scope["headers"], str.encode)
+        except Unauthenticated as refusal:
+            await self._charge_refused(scope)
+            _note(refusal, request_state(scope))
             raise
-        state.authenticated = True
-        return digest
+        return await self.match_secret(scope, secret, digests)
 
-    async def _matching_digest(self, scope: Scope, digests: Sequence[bytes]) -> bytes:
-        try:
-            digest = hashlib.sha256(read_bearer(scope["headers"], str.encode)).digest()
-        except Unauthenticated:
-            await self.charge_unauthenticated(scope)
-            raise
+    async def match_secret(self, scope: Scope, secret: bytes, digests: Sequence[bytes]) -> bytes:
+        """Return the one of *digests* that is of *secret*; raises as `check_secret`."""
+        digest, state = hashlib.sha256(secret).digest(), request_state(scope)
         # All are compared, so that the time does not tell which one matches.
         matching = [right for right in digests if hmac.compare_digest(digest, right)]
         if not matching:
-            await self.charge_unauthenticated(scope)
-            raise Unauthenticated(UnauthorizedReason.UNKNOWN_TOKEN)
+            await self._charge_refused(scope)
+            refusal = Unauthenticated(UnauthorizedReason.UNKNOWN_TOKEN)
+            _note(refusal, state)
+            raise refusal
+        state.authenticated = True
         return matching[0]
+
+    async def _charge_refused(self, scope: Scope) -> None:
+        try:
+            await self.charge_unauthenticated(scope)
+        except Refusal as refusal:
+            _note(refusal, request_state(scope))
+            raise
 
     def _download_address(self, file_id: str) -> str:
         return f"{self.attachment_links.base_url}/api/access/collab/files/{file_id}/download"

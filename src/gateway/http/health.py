@@ -49,10 +49,7 @@ def probes(services: "Services", metrics: Metrics, lifecycle: Lifecycle) -> Mapp
         )
         checks = {
             "database": database,
-            "writes": OK if database == OK and await _accepts_writes(services) else LOST,
-            "clock": OK if services.database.clock.agrees else OFF,
-            "background": OK if all(last_runs.values()) else FAILING,
-            "sharedLimits": _shared_limits_state(services),
+            **await process_checks(services, has_database=database == OK),
         }
         # A process with a wrong clock would misjudge the ends of tokens. Without writes, reads are
         # still answered; without the shared count, each process applies its share of the limits:
@@ -74,6 +71,16 @@ def probes(services: "Services", metrics: Metrics, lifecycle: Lifecycle) -> Mapp
         return RestResponse(status=200, body=metrics.exposition(), content_type=CONTENT_TYPE)
 
     return {"/healthz": alive, "/readyz": ready, METRICS: figures}
+
+
+async def process_checks(services: "Services", *, has_database: bool = True) -> dict[str, str]:
+    """Return what `/readyz` says of this process, in one word each, but of the database itself."""
+    return {
+        "writes": OK if has_database and await _accepts_writes(services) else LOST,
+        "clock": OK if services.database.clock.agrees else OFF,
+        "background": OK if all(last_runs.values()) else FAILING,
+        "sharedLimits": _shared_limits_state(services),
+    }
 
 
 def _json(status: int, content: Mapping[str, object]) -> RestResponse:

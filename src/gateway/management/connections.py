@@ -31,7 +31,8 @@ from gateway.store.tables import ConnectionRow
 router = Router(prefix="/api/connections", tags=["Connections"])
 
 
-async def _service(services: AppServices) -> ConnectionService:
+async def service_of(services: AppServices) -> ConnectionService:
+    """Return the operations on connections of this deployment."""
     return ConnectionService(
         keyring=services.keyring,
         allowed_origins=services.settings.upstream_origins,
@@ -39,7 +40,7 @@ async def _service(services: AppServices) -> ConnectionService:
     )
 
 
-Service = Annotated[ConnectionService, Depends(_service)]
+Service = Annotated[ConnectionService, Depends(service_of)]
 
 
 class ConnectionFilters(Filters):

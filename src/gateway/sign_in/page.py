@@ -4,18 +4,14 @@ The page of sign-in, as HTML: forms without scripts, and without cookies.
 Its policy allows one style sheet, and forms that lead here or back to the client of the request.
 """
 
-import base64
-import hashlib
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from fastapi.responses import HTMLResponse
-from jinja2 import Environment, FileSystemLoader, Template
-from markupsafe import Markup
 
+from gateway.look import pages
 from gateway.secrets.keyring import Keyring
 from gateway.sign_in import metadata, redirect_uris
 from gateway.sign_in.requests import AuthorizationRequest
@@ -90,21 +86,4 @@ def _form(
 
 
 def _page(status: int, form_action: str, **values: Any) -> HTMLResponse:
-    template, style, digest = _parts()
-    policy = (
-        f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; "
-        f"form-action {form_action}; frame-ancestors 'none'"
-    )
-    body = template.render(style=Markup(style), **values)  # noqa: S704 - a file of this package
-    # Without a referrer, browsers would send the origin of our own forms as "null".
-    headers = {"content-security-policy": policy, "referrer-policy": "same-origin"}
-    return HTMLResponse(body, status, headers)
-
-
-@cache
-def _parts() -> tuple[Template, str, str]:
-    """Return the template, the style sheet, and its digest for the policy."""
-    environment = Environment(loader=FileSystemLoader(_FOLDER), autoescape=True)
-    style = (_FOLDER / "page.css").read_text("utf-8")
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    return environment.get_template("page.html"), style, digest
+    return pages.page(_FOLDER, "page.html", status=status, form_action=form_action, **values)

@@ -51,6 +51,12 @@ def json() -> Any:
     return Field(sa_column=sa.Column(sa.JSON(), nullable=False))
 
 
+def prefix_index(table: str, name: str) -> sa.Index:
+    """Return the index that finds the rows of *table* by the beginning of a text."""
+    operators = {name: "varchar_pattern_ops"}  # else only the C collation finds a beginning
+    return sa.Index(f"ix_{table}_{name}", name, postgresql_ops=operators)
+
+
 def filter_indexes(table: str, *names: str, partial: bool = False) -> list[sa.Index]:
     """
     Return the indexes that find the rows of *table* with a value of a column, in the order of time.

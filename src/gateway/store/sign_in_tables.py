@@ -1,4 +1,4 @@
-"""The tables of sign-in: clients, grants and one-time links (docs/spec/sign-in.md)."""
+"""The tables of sign-in: clients, grants, one-time links (docs/spec/sign-in.md), the console."""
 
 import sqlalchemy as sa
 from sqlmodel import Field
@@ -74,3 +74,23 @@ class SignInLink(columns.Row, table=True):
     digest: bytes = Field(sa_column=sa.Column(sa.LargeBinary(32), primary_key=True))
     token_id: int = columns.foreign_key("access_tokens.id", index=True)
     expires_at: int = columns.timestamp()
+
+
+class ConsoleSession(columns.Row, table=True):
+    """
+    A session of the console (docs/spec/console.md#sessions).
+
+    Attributes:
+        digest: SHA-256 of the secret in the cookie, which is not stored.
+        admin: The name of the admin token.
+        proof: Signature over the secret and the admin token, so that it ends with either.
+        seen_at: Time of the last request, to the minute.
+    """
+
+    __tablename__ = "console_sessions"
+
+    digest: bytes = Field(sa_column=sa.Column(sa.LargeBinary(32), primary_key=True))
+    admin: str = Field(max_length=64)
+    proof: str = Field(max_length=64)
+    started_at: int = columns.timestamp()
+    seen_at: int = columns.timestamp()

@@ -22,7 +22,10 @@ class Operator(columns.Row, table=True):
     """A person whose accounts are connected; `id` is a UUID."""
 
     __tablename__ = "operators"
-    __table_args__ = (sa.Index("ix_operators_created_at_id", "created_at", "id"),)
+    __table_args__ = (
+        sa.Index("ix_operators_created_at_id", "created_at", "id"),
+        columns.prefix_index("operators", "email"),
+    )
 
     id: str = Field(primary_key=True, max_length=36)
     email: str = Field(max_length=320)
@@ -62,6 +65,7 @@ class ConnectionRow(columns.Row, table=True):
     __tablename__ = "connections"
     __table_args__ = (
         sa.Index("ix_connections_operator_id_resource_id", "operator_id", "resource_id"),
+        sa.Index("ix_connections_status_id", "status", "id"),
         _AUTOINCREMENT,
     )
 
@@ -103,7 +107,7 @@ class AccessToken(columns.Row, table=True):
     """
 
     __tablename__ = "access_tokens"
-    __table_args__ = (_AUTOINCREMENT,)
+    __table_args__ = (columns.prefix_index("access_tokens", "name"), _AUTOINCREMENT)
 
     id: int | None = columns.primary_key()
     name: str = Field(max_length=100)

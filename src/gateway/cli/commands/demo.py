@@ -112,6 +112,7 @@ access-gateway demo
   Base URL   {base}
   GraphiQL   {base}/explorer/
   REST docs  {base}/docs/
+  Console    {base}/console/ (sign in with the admin token below)
 
 Tokens
 {lines}

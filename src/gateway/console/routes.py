@@ -1,0 +1,105 @@
+"""The frame of the console: signing in and out, and the routes of all jobs."""
+
+from urllib.parse import urlsplit
+
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import RedirectResponse
+
+from gateway.audit import changes
+from gateway.audit.changes import Actor
+from gateway.audit.decision import EntryPoint
+from gateway.console import forms, pages, sessions
+from gateway.console.forms import SentForm
+from gateway.console.registry import JOBS
+from gateway.console.router import Router
+from gateway.http.request_services import AppServices
+from gateway.http.request_state import request_state
+from policy.refusals import NotFound, Unauthenticated
+
+HOME = f"{sessions.PATH}/"
+NO_ADMIN_TOKEN = "This is not an admin token of this deployment."  # noqa: S105 - a sentence
+_NO_PAGE = "There is no such page."
+
+strangers = Router(needs_session=False)
+router = Router()
+
+
+def install(app: FastAPI) -> None:
+    """Add the console to *app*."""
+    app.state.console_jobs = JOBS
+    for part in (strangers, router, *(job.router for job in JOBS), _unknown):
+        app.include_router(part)
+
+
+@strangers.get("")
+async def with_slash() -> Response:
+    """Lead to the first page."""
+    return RedirectResponse(HOME, status_code=307)
+
+
+@strangers.get("/sign-in")
+async def ask(request: Request, to: str = "") -> Response:
+    """Ask for an admin token."""
+    return _ask(request, to)
+
+
+@strangers.post("/sign-in")
+async def sign_in(request: Request, services: AppServices) -> Response:
+    """Begin a session with an admin token; one that the browser had before ends."""
+    forms.require_own_page(request, services.settings.base_url)
+    form = await forms.read_any(request)
+    token = form.text("token").encode("utf-8", "replace")
+    try:
+        admin = await services.entry.match_secret(request.scope, token, [*services.admins])
+    except Unauthenticated:
+        return _ask(request, form.text("to"), error=NO_ADMIN_TOKEN, status=403)
+    request_id = request_state(request.scope).request_id
+    changes.actor.set(Actor(services.admins[admin], EntryPoint.MANAGEMENT, request_id))
+    replaced = request.cookies.get(sessions.COOKIE, "")
+    secret = await sessions.begin(services, admin, replaced=replaced)
+    response = RedirectResponse(_own_path(form.text("to")), status_code=303)
+    response.set_cookie(
+        sessions.COOKIE,
+        secret,
+        path=sessions.PATH,
+        secure=_is_secure(request, services.settings.base_url),
+        httponly=True,
+        samesite="strict",
+    )
+    return response
+
+
+@router.post("/sign-out")
+async def sign_out(request: Request, services: AppServices, _form: SentForm) -> Response:
+    """End the session."""
+    await sessions.end(services, request.cookies[sessions.COOKIE])
+    response = RedirectResponse(pages.SIGN_IN, status_code=303)
+    response.delete_cookie(sessions.COOKIE, path=sessions.PATH)
+    return response
+
+
+_unknown = Router()
+
+
+@_unknown.get("/{path:path}")
+async def unknown() -> Response:
+    """Say that there is no such page."""
+    raise NotFound(_NO_PAGE)
+
+
+def _ask(request: Request, to: str, *, error: str = "", status: int = 200) -> Response:
+    return pages.page(
+        request, "sign_in.html", status=status, title="Sign in", to=_own_path(to), error=error
+    )
+
+
+def _own_path(text: str) -> str:
+    """Return *text* if it is the path of a page of the console, else the first page."""
+    parts = urlsplit(text)
+    is_own = text.startswith(HOME) and not parts.scheme and not parts.netloc and "\\" not in text
+    return text if is_own and text.isprintable() and text.isascii() else HOME
+
+
+def _is_secure(request: Request, base_url: str) -> bool:
+    """Return whether the browser reaches the console by https: its form says so, or the URL."""
+    return (request.headers.get("origin") or base_url).startswith("https:")

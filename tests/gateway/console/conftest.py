@@ -1,0 +1,67 @@
+"""A browser without scripts, signed in to the console of the module's process."""
+
+import html
+import re
+
+import httpx
+import pytest
+import pytest_asyncio
+
+BASE = "http://gateway.test"
+ADMIN_TOKEN = "the-admin-token-of-the-tests"
+
+
+class Browser:
+    """Keeps cookies, follows no redirect, and sends the hidden members of the last page's forms."""
+
+    def __init__(self, client):
+        self.client = client
+        self.page = None
+
+    async def open(self, path):
+        self.page = await self.client.get(path)
+        return self.page
+
+    async def send(self, path, **members):
+        """Send a form with the token of the last page."""
+        token = self.hidden("form_token")
+        values = {"form_token": token, **members} if token else members
+        self.page = await self.client.post(path, data=values, headers={"Origin": BASE})
+        return self.page
+
+    def hidden(self, name):
+        match = re.search(rf'name="{name}" value="([^"]*)"', self.page.text if self.page else "")
+        return html.unescape(match[1]) if match else None
+
+    async def sign_in(self, token=ADMIN_TOKEN, to="/console/"):
+        await self.open("/console/sign-in")
+        return await self.send("/console/sign-in", token=token, to=to)
+
+
+@pytest.fixture
+def browser_of():
+    """A function that makes a browser for a gateway."""
+
+    def make(gateway):
+        transport = httpx.ASGITransport(gateway, raise_app_exceptions=False)
+        return Browser(httpx.AsyncClient(transport=transport, base_url=BASE))
+
+    return make
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def stranger(gateway, browser_of):
+    """A browser without a session."""
+    browser = browser_of(gateway)
+    yield browser
+    await browser.client.aclose()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def browser(gateway, browser_of):
+    """A browser with a session, on the first page."""
+    browser = browser_of(gateway)
+    await browser.sign_in()
+    await browser.open("/console/")
+    yield browser
+    await browser.client.aclose()
