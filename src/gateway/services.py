@@ -20,6 +20,7 @@ from gateway.child_tokens.store import ChildTokenStore
 from gateway.connections.accounts import Accounts
 from gateway.connections.credentials import CredentialRepository
 from gateway.connections.oauth_flow import OAuthFlow
+from gateway.connections.one_time_links import OneTimeLinks
 from gateway.connections.reconnect_links import ReconnectLinks
 from gateway.connections.revocation import ConsentRevoker
 from gateway.connections.token_endpoints import TokenEndpoints
@@ -108,6 +109,16 @@ class Services:
     def oauth(self) -> OAuthFlow:
         forget = self.accounts.forget
         return OAuthFlow(self.database, self.keyring, self.endpoints, forget=forget)
+
+    @cached_property
+    def one_time_links(self) -> OneTimeLinks:
+        return OneTimeLinks(
+            self.database,
+            self.keyring,
+            self.settings.base_url,
+            oauth=self.oauth,
+            accounts=self.accounts,
+        )
 
     @cached_property
     def revoker(self) -> ConsentRevoker:

@@ -67,6 +67,26 @@ async def test_a_connection_is_tested_and_a_wrong_password_is_named(world, conne
     assert refused["detail"] == "The mail server refused the user name or the password."
 
 
+async def test_the_owner_renews_a_password_by_a_link(world, connection):
+    path = f"/api/connections/{connection['id']}"
+    wrong = {"credentials": {"username": "ada@example.test", "password": "wrong"}}
+    await world.admin.patch(path, json=wrong)
+    await world.admin.post(f"{path}/test")
+    link = (await world.admin.post(f"{path}/reconnect-link", json={})).json()["url"]
+    page = link.removeprefix(str(world.admin.base_url).rstrip("/"))
+    refused = await world.admin.post(page, data={"password": "also wrong"})
+    before = (await world.admin.get(path)).json()["status"]
+    renewed = await world.admin.post(page, data={"password": "ada-secret"})
+
+    assert (refused.status_code, "refused the user name or the password" in refused.text) == (
+        400,
+        True,
+    )
+    assert (before, renewed.status_code) == ("needs_reauth", 200)
+    assert (await world.admin.get(path)).json()["status"] == "active"
+    assert (await world.admin.post(f"{path}/test")).json()["ok"] is True
+
+
 @pytest.mark.slow
 async def test_a_password_that_is_refused_later_marks_the_connection(world, connection, client):
     path = f"/api/connections/{connection['id']}"

@@ -203,6 +203,13 @@ async def reconnect(
         return connections_of(services).view(row)
 
 
+async def make_link(connection_id: int, hours: int) -> views.ReconnectLink:
+    """Make a one-time link for the owner of a connection."""
+    async with open_services() as services:
+        link = await services.one_time_links.create(connection_id, hours=hours)
+        return views.ReconnectLink.of(link)
+
+
 async def test(connection_id: int) -> views.ConnectionTest:
     """Make one harmless upstream read."""
     async with open_services() as services:

@@ -6,6 +6,7 @@ A new surface needs a method that merges its ports.
 
 import asyncio
 import time
+from base64 import b64encode
 from collections.abc import AsyncIterator, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
@@ -32,6 +33,7 @@ from providers.http.events import CallEvent
 from providers.http.origins import Origins
 from providers.imap.logins import Login
 from providers.mail.merged_mailbox import MergedMailbox
+from providers.oauth.credentials import StaticToken
 from providers.ports.checks import Account, Finding, Outcome, run_checks
 from providers.ports.connection import ConnectionInfo
 from providers.ports.people import PeoplePort
@@ -40,6 +42,7 @@ from providers.tasks.accounts import TaskAccounts
 if TYPE_CHECKING:
     from providers.server_discovery.search import Discovery, Search
 
+LOGIN_REFUSED = "The server refused the user name or the password."
 API_ACCESS_REFUSED = "The provider refused the API token: it is wrong, expired or revoked."
 
 
@@ -194,6 +197,33 @@ class Accounts:
         )
         return ConnectionTestResult(status, detail, elapsed, can_send)
 
+    async def try_login(self, row: ConnectionRow, login: Mapping[str, Any]) -> ConnectionTestResult:
+        """Make one harmless read at an own server with *login*; nothing is stored or reused."""
+        await asyncio.to_thread(registry.load, row.kind, row.provider)
+        pair = f"{login['username']}:{login['password']}"
+        ports = registry.PortRegistry(
+            partial(
+                registry.open_upstream,
+                self.origins,
+                credentials=StaticToken(b64encode(pair.encode()).decode("ascii"), "Basic"),
+            ),
+            logins=_OneLogin(login),
+            notify=partial(_notify, self.origins),
+        )
+        started = time.monotonic()
+        status, detail = "active", "The account answers."
+        try:
+            await ports.open(self._info(row)).probe()
+        except SendingRefused:
+            detail = connection_rows.SENDING_REFUSED
+        except NeedsReauth:
+            status, detail = "needs_reauth", LOGIN_REFUSED
+        except ProviderFailure as failure:
+            status, detail = "error", failure.message
+        finally:
+            ports.close()
+        return ConnectionTestResult(status, detail, round((time.monotonic() - started) * 1000))
+
     async def check(self, row: ConnectionRow) -> list[Finding]:
         """Check what can be checked without a change; see docs/guides/real-accounts.md."""
         connection = self._info(row)
@@ -297,6 +327,25 @@ class _Logins(msgspec.Struct, frozen=True):
 
     async def note_submission(self, connection: int, *, refused: bool) -> None:
         await self.repository.note_submission(connection, refused=refused)
+
+
+class _OneLogin(msgspec.Struct, frozen=True):
+    """A login that is tried, and not stored; implements `providers.imap.logins.Logins`."""
+
+    login: Mapping[str, Any]
+
+    async def read(self, _connection: int, /) -> Login:
+        key = {"idKey": "00" * connection_rows.ID_KEY_BYTES}  # ids of messages are not read
+        return _login({**key, **self.login}, str(self.login["password"]))
+
+    async def renew(self, connection: int, login: Login) -> None:
+        """Have no other login."""
+
+    async def mark_refused(self, connection: int, login: Login) -> None:
+        """Leave the connection as it is."""
+
+    async def note_submission(self, connection: int, *, refused: bool) -> None:
+        """Leave the connection as it is."""
 
 
 def _login(stored: Mapping[str, Any], password: str, *, has_token: bool = False) -> Login:

@@ -17,9 +17,10 @@ from sqlalchemy import select
 from sqlmodel import col
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from gateway.audit.changes import note
 from gateway.auth import tokens
 from gateway.connections import rows as connection_rows
-from gateway.connections.oauth_servers import missing_scopes, scopes_of
+from gateway.connections.oauth_servers import AuthorizationServer, missing_scopes, scopes_of
 from gateway.connections.token_endpoints import TokenEndpoints
 from gateway.provider_settings import client_variables
 from gateway.secrets.keyring import Keyring
@@ -80,28 +81,26 @@ class OAuthFlow:
         self._now = clock or database.clock.now
 
     @retried
-    async def start(self, connection_id: int, *, redirect_uri: str) -> PendingConsent:
+    async def start(
+        self, connection_id: int, *, redirect_uri: str, link: str | None = None
+    ) -> PendingConsent:
         """
         Start a consent.
+
+        *link* is the id of the one-time link that asks for it and ends with it. Its holder is not
+        told the account's address: `login_hint` would.
 
         Raises:
             NotFound: There is no such connection.
             InvalidInput: It is app-only, or this deployment has no client for its provider.
         """
         pkce, attempt_id = Pkce.new(), secrets.token_urlsafe(32)
-        secret = {"verifier": pkce.verifier, "redirectUri": redirect_uri}
+        secret = {"verifier": pkce.verifier, "redirectUri": redirect_uri, "link": link}
         async with self._database.writing() as session:
             row = await session.get(ConnectionRow, connection_id)
             if row is None:
                 raise NotFound("There is no such connection.", code=Code.CONNECTION_NOT_FOUND)
-            server = self._endpoints.authorization_server(row.provider)
-            if row.mode == "selected_sites":
-                raise InvalidInput(
-                    "This connection is app-only: it has no owner who could consent.",
-                    code=Code.INVALID_REQUEST,
-                )
-            if server is None:
-                raise InvalidInput(no_client_message(row.provider), code=Code.INVALID_REQUEST)
+            server = self.require_consent(row)
             expires_at = await self._read_time(session) + CONSENT_LIFETIME_MS
             session.add(
                 OAuthAttempt(
@@ -114,7 +113,7 @@ class OAuthFlow:
                 )
             )
         consent = CONSENTS[row.provider]
-        hint = {"login_hint": row.account_email} if consent.login_hint else {}
+        hint = {"login_hint": row.account_email} if consent.login_hint and link is None else {}
         url = authorize_url(
             server.url,
             client_id=server.client_id,
@@ -125,6 +124,23 @@ class OAuthFlow:
             extra={**consent.parameters, **hint},
         )
         return PendingConsent(url, expires_at)
+
+    def require_consent(self, row: ConnectionRow) -> AuthorizationServer:
+        """
+        Return the authorization server where the owner of a connection consents.
+
+        Raises:
+            InvalidInput: It is app-only, or this deployment has no client for its provider.
+        """
+        server = self._endpoints.authorization_server(row.provider)
+        if row.mode == "selected_sites":
+            raise InvalidInput(
+                "This connection is app-only: it has no owner who could consent.",
+                code=Code.INVALID_REQUEST,
+            )
+        if server is None:
+            raise InvalidInput(no_client_message(row.provider), code=Code.INVALID_REQUEST)
+        return server
 
     async def finish(self, params: Mapping[str, str]) -> ConnectionRow:
         """
@@ -151,18 +167,20 @@ class OAuthFlow:
             ) from None
         except ProviderFailure as failure:
             raise ConsentFailed(failure.message, status=502) from failure
-        return await self.accept(row, granted)
+        return await self.accept(row, granted, link=secret.get("link"))
 
     @retried
-    async def accept(self, row: ConnectionRow, granted: Tokens) -> ConnectionRow:
+    async def accept(
+        self, row: ConnectionRow, granted: Tokens, *, link: str | None = None
+    ) -> ConnectionRow:
         """
-        Store the tokens of a consent in the connection of *row*.
+        Store the tokens of a consent in the connection of *row*; a one-time *link* ends with that.
 
         Raises:
             ConsentFailed: They belong to another account, lack a scope that the connection needs,
-                or the connection was removed.
+                the connection was removed, or the link was used meanwhile.
         """
-        account_id = await self._check_account(row, granted)
+        account_id = await self._check_account(row, granted, is_named=link is None)
         scopes = _granted_scopes(row, granted)
         if _missing(row, granted, writing=connection_rows.can_write(scopes)):
             missing = _missing(row, granted, writing=connection_rows.can_write(_scopes(row)))
@@ -171,6 +189,9 @@ class OAuthFlow:
             stored = await session.get(ConnectionRow, row.id, with_for_update=True)
             if stored is None:
                 raise ConsentFailed("This connection was removed meanwhile.", status=404)
+            if link is not None:
+                await _use_up(session, link)
+                note(session, "reconnectConnection", row.id)
             credentials = _credentials(granted)
             if account_id is not None:
                 credentials["account"] = {"id": account_id, "email": row.account_email}
@@ -185,7 +206,9 @@ class OAuthFlow:
         self._forget(stored.id or 0)
         return stored
 
-    async def _check_account(self, row: ConnectionRow, granted: Tokens) -> str | None:
+    async def _check_account(
+        self, row: ConnectionRow, granted: Tokens, *, is_named: bool
+    ) -> str | None:
         """
         Check that the connection's account signed in; return its id if the provider names one.
 
@@ -206,9 +229,9 @@ class OAuthFlow:
             addresses |= {address.casefold() for address in account.addresses}
         if email in addresses if bound_id is None else account_id == bound_id:
             return account_id
+        expected = row.account_email if is_named else "the one that this link is for"
         raise ConsentFailed(
-            f"You signed in with another account than {row.account_email}. Nothing has changed.",
-            status=403,
+            f"You signed in with another account than {expected}. Nothing has changed.", status=403
         )
 
     def _bound_account(self, row: ConnectionRow) -> str | None:
@@ -255,7 +278,7 @@ class OAuthFlow:
     @retried
     async def _take_attempt(
         self, connection_id: int, attempt_id: str
-    ) -> tuple[ConnectionRow, dict[str, str]]:
+    ) -> tuple[ConnectionRow, dict[str, Any]]:
         """Delete the attempt; return its connection and its decrypted secret."""
         async with self._database.writing() as session:
             attempt = await session.get(OAuthAttempt, attempt_id, with_for_update=True)
@@ -272,7 +295,7 @@ class OAuthFlow:
             raise ConsentFailed(
                 "This consent was used already, or took too long. Please start again."
             )
-        secret: dict[str, str] = orjson.loads(
+        secret: dict[str, Any] = orjson.loads(
             self._keyring.decrypt(attempt.secret, context=_context(attempt_id))
         )
         return row, secret
@@ -282,6 +305,13 @@ class OAuthFlow:
         if endpoint is None:
             raise ConsentFailed(no_client_message(row.provider), status=409)
         return endpoint
+
+
+async def _use_up(session: AsyncSession, link: str) -> None:
+    row = await session.get(OAuthAttempt, link, with_for_update=True)
+    if row is None:
+        raise ConsentFailed("This link was used already, or has ended.", status=410)
+    await session.delete(row)
 
 
 def no_client_message(provider: str) -> str:

@@ -11,6 +11,8 @@ from gateway.secrets.keyring import Keyring
 from gateway.store.timestamps import ClockMs, now_ms
 
 PATH = "/oauth/reconnect"
+DEFAULT_HOURS = 24  # of one-time links
+MAX_HOURS = 7 * 24
 _DAY = 24 * 60 * 60 * 1000  # milliseconds
 _VALID_DAYS = 7
 _CONTEXT = b"reconnect"

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 from gateway.documents import checks, prepared
 from gateway.explain.subject import Subject
-from gateway.operations import tokens, views
+from gateway.operations import tokens
 from gateway.operations.documents import collection as documents
+from gateway.operations.documents import views
 from gateway.operations.documents.collection import NewDocument
 from gateway.operations.validation import invalid
 from gateway.store import timestamps

@@ -20,6 +20,7 @@ from gateway.operations.connections import (
     ConnectionService,
     Kind,
     NewConnection,
+    NewReconnectLink,
     Status,
 )
 from gateway.operations.inputs import WholeNumberText
@@ -150,3 +151,16 @@ async def reconnect_connection(services: AppServices, connection_id: RowId) -> v
     started = await services.oauth.start(connection_id, redirect_uri=redirect_uri)
     await log_change(services.database, "reconnectConnection", connection_id)
     return views.Consent.of(started)
+
+
+@router.post(
+    "/{connection_id}/reconnect-link", status_code=201, openapi_extra=described(NewReconnectLink)
+)
+async def create_reconnect_link(
+    services: AppServices,
+    connection_id: RowId,
+    new: Annotated[NewReconnectLink, Depends(body(NewReconnectLink))],
+) -> views.ReconnectLink:
+    """Make a one-time link with which the account's owner renews its credentials."""
+    link = await services.one_time_links.create(connection_id, hours=new.hours)
+    return views.ReconnectLink.of(link)

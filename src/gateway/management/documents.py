@@ -11,8 +11,8 @@ from gateway.management import paging
 from gateway.management.bodies import body, described
 from gateway.management.paging import Filters, Pager
 from gateway.management.router import Router
-from gateway.operations import views
 from gateway.operations.documents import collection as documents
+from gateway.operations.documents import views
 from gateway.operations.documents.collection import NewDocument
 from rest_compat.readers import MAX_SHORT_BODY
 

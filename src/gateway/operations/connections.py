@@ -10,6 +10,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway.audit.changes import note
 from gateway.auth import tokens
+from gateway.connections import reconnect_links
 from gateway.connections import rows as connection_rows
 from gateway.connections.reconnect_links import ReconnectLinks
 from gateway.operations import resources, rows, views
@@ -112,6 +113,12 @@ class ConnectionChange(Patch):
     credentials: Credentials | None = None
     base_url: ShortText | None = None
     status: Literal["active", "disabled"] = "active"
+
+
+class NewReconnectLink(Input):
+    """*hours*: how long the link works."""
+
+    hours: Annotated[int, Field(ge=1, le=reconnect_links.MAX_HOURS)] = reconnect_links.DEFAULT_HOURS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -101,6 +101,9 @@ def test_an_account_is_connected_tested_and_removed(command, place):
         person=agreeing("somebody@else.example"),
     )
     assert (code, "another account" in message) == (1, True)
+    code, out, message = command("reconnect", number, "--link", "--hours", "2")
+    assert (code, "/oauth/link/" in out) == (0, True), message
+    assert command("reconnect", number, "--hours", "2")[0] == 2
     code, out, message = command("disable", number, "--json")
     assert (code, json.loads(out)["status"]) == (0, "disabled"), message
     code, out, message = command("enable", number, "--json")

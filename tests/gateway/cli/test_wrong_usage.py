@@ -89,6 +89,7 @@ UNKNOWN = [
     ("resource add r --operator nobody", "There is no operator nobody."),
     ("connection test 9", "There is no connection 9."),
     ("connection reconnect 9", "There is no connection 9."),
+    ("connection reconnect 9 --link", "There is no connection 9."),
     ("connection remove 9", "There is no connection 9."),
     (BOARDS.replace("operator o", "operator nobody"), "There is no operator nobody."),
     (BOARDS.replace("resource 1", "resource 9"), "There is no resource 9."),

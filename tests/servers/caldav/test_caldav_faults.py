@@ -54,6 +54,24 @@ async def test_a_wrong_password_needs_reconnecting_until_it_is_right(world, serv
     assert starts(await calendar.events(**JANUARY)) == TALK
 
 
+async def test_the_owner_renews_a_password_by_a_link(world, server, calendar):
+    if not server.has_passwords:
+        pytest.skip("this server has no passwords")
+    path = f"/api/connections/{calendar.connection}"
+    link = (await world.admin.post(f"{path}/reconnect-link", json={})).json()["url"]
+    page = link.removeprefix(str(world.admin.base_url).rstrip("/"))
+
+    server.set_password("another-secret")
+    try:
+        refused = await world.admin.post(page, data={"password": PASSWORD})
+        renewed = await world.admin.post(page, data={"password": "another-secret"})
+        tested = (await world.admin.post(f"{path}/test")).json()
+    finally:
+        server.set_password(PASSWORD)
+
+    assert (refused.status_code, renewed.status_code, tested["ok"]) == (400, 200, True)
+
+
 async def test_a_killed_server_is_502_and_answers_after_its_restart(server, calendar):
     calendar.put("talk", EVENT)
     assert starts(await calendar.events(**JANUARY)) == TALK

@@ -6,8 +6,9 @@ import typer
 
 from gateway.cli.commands import connection_add
 from gateway.cli.commands.connection_add import Browser, CallbackPort, Device
-from gateway.cli.console import output_table, report, report_rows, run_async
+from gateway.cli.console import output, output_table, report, report_rows, run_async
 from gateway.cli.options import AsJson
+from gateway.connections.reconnect_links import DEFAULT_HOURS, MAX_HOURS
 from providers.catalogue.tables import with_product
 
 if TYPE_CHECKING:
@@ -73,16 +74,31 @@ def check(connection_id: Id, as_json: AsJson = False) -> None:
 
 
 @app.command("reconnect")
-def reconnect(
+def reconnect(  # noqa: PLR0913, PLR0917 - one per option
     connection_id: Id,
     device: Device = False,
     browser: Browser = True,
     callback_port: CallbackPort = None,
+    link: Annotated[
+        bool, typer.Option("--link", help="Make a one-time link for the owner, and ask nobody.")
+    ] = False,
+    hours: Annotated[
+        int | None,
+        typer.Option(
+            min=1, max=MAX_HOURS, help=f"How long the link works (default {DEFAULT_HOURS})."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Ask the account's owner for consent again; for the new password, of an own server."""
     from gateway.cli import account_setup, server_setup
 
+    if hours is not None and not link:
+        raise typer.BadParameter("is for --link alone", param_hint="--hours")
+    if link:
+        made = run_async(lambda: account_setup.make_link(connection_id, hours or DEFAULT_HOURS))
+        report(made, lambda: output(made.url), as_json=as_json)
+        return
     if run_async(lambda: server_setup.is_own(connection_id)):
         password = connection_add.read_password(f"connection {connection_id}", None)
         changed = run_async(lambda: server_setup.change_password(connection_id, password))

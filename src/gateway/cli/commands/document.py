@@ -11,7 +11,7 @@ from gateway.cli.options import AsJson, argument
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from gateway.operations import views
+    from gateway.operations.documents import views
 
 app = typer.Typer(help="GraphQL documents saved as REST endpoints.", no_args_is_help=True)
 Name = Annotated[str, typer.Argument(help="The document's name.")]

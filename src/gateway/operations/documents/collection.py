@@ -12,7 +12,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway.audit.changes import note
 from gateway.documents import checks
-from gateway.operations import views
+from gateway.operations.documents import views
 from gateway.operations.inputs import Input, RowId, ShortText
 from gateway.store import timestamps
 from gateway.store.tables import DeploymentRow, SavedDocumentRow
