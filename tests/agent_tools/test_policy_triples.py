@@ -2,7 +2,7 @@
 Triples of a generated token, a call and a resource of a generated world have one verdict, whether
 a tool, REST or GraphQL makes the call, and it is the one that the rule oracle says.
 
-    TRIPLES=1000000 ./run slow -o faulthandler_timeout=0 tests/agent_tools/test_policy_triples.py
+    TIMES=1000 ./run slow -o faulthandler_timeout=0 tests/agent_tools/test_policy_triples.py
 """
 
 from random import Random
@@ -142,7 +142,7 @@ async def differing(generated, chance):
     return wrong, seen
 
 
-@pytest.mark.tries(240, 3000)
+@pytest.mark.tries(60, 1000)
 async def test_tool_rest_and_graphql_have_the_verdict_of_the_oracle(
     world_template, tmp_path, tries
 ):

@@ -215,7 +215,7 @@ def policy(settings):
     )
 
 
-@pytest.mark.tries(20_000, 200_000)
+@pytest.mark.tries(5_000, 50_000)
 def test_a_call_on_an_account_may_do_what_all_settings_allow(tries):
     chosen = random.Random(tries)
     decided, allowed, narrowed = 0, 0, 0

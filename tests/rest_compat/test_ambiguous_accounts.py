@@ -154,7 +154,7 @@ async def test_a_folder_without_a_parent_is_ambiguous(content):
     assert made.status_code == 200, made.text
 
 
-@pytest.mark.tries(200, 600)
+@pytest.mark.tries(50, 600)
 async def test_no_write_is_a_guess(world, tries):
     """Each write goes to the account that it names, or is refused and reaches no provider."""
     world.sandbox.upstreams["providerA"].quota.allowance = None

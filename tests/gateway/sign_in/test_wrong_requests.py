@@ -190,7 +190,7 @@ def check_refusal(response, told):
         assert set(response.json()) == {"error", "error_description"}, told
 
 
-@pytest.mark.tries(300, 3000)
+@pytest.mark.tries(100, 1000)
 async def test_wrong_requests_get_nothing(world, app, own, tries):
     new = {"name": "Other", "redirectUris": [REDIRECT]}
     made = (await world.admin.post("/api/oauth-clients", json=new)).json()

@@ -83,7 +83,7 @@ def file(part):
     return part.get_filename() is not None
 
 
-@pytest.mark.tries(60, 1000)
+@pytest.mark.tries(20, 300)
 async def test_no_other_member_changes_in_the_raw_message_at_the_provider(tries):
     choose, differences = random.Random(SEED), []
     async with opened("PROVIDER_A") as account:
