@@ -13,6 +13,7 @@ STORE = "from gateway.cli import stores; from gateway.operations import tokens"
 SERVE = "import gateway.__main__, gateway.server"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("program", "imported"),
     [

@@ -56,6 +56,7 @@ def test_serve_ends_with_the_exit_code_of_its_signal(environment, ending, status
     assert server.returncode == status
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "status", "message"),
     [
