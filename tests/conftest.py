@@ -156,6 +156,7 @@ def _no_waiting():
     from gateway.store import database
     from providers.connectors.boards import graphql_client
     from providers.connectors.collab import batch
+    from providers.connectors.collab.files import upload_sessions
     from providers.http import call
     from providers.oauth import credentials
 
@@ -164,6 +165,7 @@ def _no_waiting():
         patch.setattr(database, "_WRITER_PRAGMAS", writer)
         patch.setattr(call, "MAX_RETRY_DELAY_SECONDS", 0.01)
         patch.setattr(batch, "_RETRY_PAUSE_SECONDS", 0.01)
+        patch.setattr(upload_sessions, "PAUSE_SECONDS", 0.0)
         patch.setattr(graphql_client, "_PAUSES", (0.01, 0.01))
         patch.setattr(credentials, "_OTHER_PROCESS_DELAYS", (0.0, 0.01, 0.05))
         yield

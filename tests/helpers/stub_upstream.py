@@ -37,6 +37,7 @@ class Stub:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # else a body waits 40 ms for the head's acknowledgement
 
             def log_message(self, *arguments):
                 pass

@@ -456,8 +456,7 @@ STORED = {
     ],
     ids=["503", "cut", "416", "429", "in part"],
 )
-async def test_an_upload_goes_on_where_upstream_says(client, stub, monkeypatch, rules, ranges):
-    monkeypatch.setattr(upload_sessions, "PAUSE_SECONDS", 0.0)
+async def test_an_upload_goes_on_where_upstream_says(client, stub, rules, ranges):
     state = {"method": "GET", "match": "/up/1", "body": {"nextExpectedRanges": [f"{SLICE}-"]}}
     stub.play(SESSION, ABSENT, *rules, state, *drive_rules())
     params = {"fileName": "big.bin", "folderId": f"collab:drive:{DRIVE}:item:root"}

@@ -3,33 +3,12 @@
 import asyncio
 
 import pytest
+from virtual_time import run
 
 from policy.refusals import Refusal
 from rest_compat.body import PacedBody
 
 KIB = 1024
-
-
-class VirtualTimeLoop(asyncio.SelectorEventLoop):
-    """An event loop whose clock advances by the time that it would wait for."""
-
-    def __init__(self):
-        super().__init__()
-        self.now, wait = 0.0, self._selector.select
-
-        def select(timeout):
-            self.now += timeout
-            return wait(0)
-
-        self._selector.select = select
-
-    def time(self):
-        return self.now
-
-
-def run(work):
-    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
-        return runner.run(work)
 
 
 def sender(*pieces):

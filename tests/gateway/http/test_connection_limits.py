@@ -1,6 +1,7 @@
 """Slow, silent, oversized and many clients, over real sockets."""
 
 import asyncio
+import itertools
 import json
 import socket
 from ipaddress import ip_network
@@ -38,7 +39,7 @@ class App:
 def _short_deadlines(monkeypatch):
     """Shorten all deadlines to a tenth or less."""
     monkeypatch.setattr(connection_limits, "TICK", 0.02)
-    monkeypatch.setattr(connection_limits, "HEAD_SECONDS", 0.3)
+    monkeypatch.setattr(connection_limits, "HEAD_SECONDS", 0.2)
     monkeypatch.setattr(connection_limits, "DRAIN_IDLE_SECONDS", 0.1)
     monkeypatch.setattr(protocol, "DRAIN_PAUSE", 0.001)
 
@@ -55,7 +56,7 @@ async def slow_port():
 
     class SlowApp(App):
         async def __call__(self, scope, receive, send):
-            await asyncio.sleep(0.35)
+            await asyncio.sleep(0.25)
             await super().__call__(scope, receive, send)
 
     async with serve(SlowApp()) as port:
@@ -151,7 +152,7 @@ async def test_a_head_in_two_pieces_is_a_request(connect):
     await asyncio.sleep(0.05)
     assert await ask(reader, writer, REQUEST[20:]) == b"0"
 
-    await asyncio.sleep(0.5)  # longer than the deadline of a head
+    await asyncio.sleep(0.25)  # longer than the deadline of a head
     assert await ask(reader, writer) == b"0"
 
 
@@ -202,38 +203,38 @@ async def test_data_that_are_not_http_are_400_in_the_error_shape(connect):
 POST = b"POST / HTTP/1.1\r\nHost: gateway.test\r\nContent-Length: 3\r\n\r\nabc"
 
 
-@pytest.mark.parametrize(
-    ("behind", "refusal"),
-    [
-        pytest.param(b"defghij", 400, id="bytes beyond the length"),
-        pytest.param(b"\x00\x00", 400, id="bytes that begin no line"),
-        pytest.param(b"GET / HTTP/2.0\r\nHost: a\r\n\r\n", 505, id="another version"),
-        pytest.param(b"GET / HTTP/1.1\r\n\r\n", 400, id="a head without Host"),
-        pytest.param(b"GET / HTTP/1.1\r\nX: " + b"x" * 60_000, 431, id="a long head"),
-        pytest.param(b"GET / HT", 408, id="a head that does not end"),
-    ],
-)
-@pytest.mark.parametrize(
-    "first",
-    [
-        pytest.param(POST, id="POST"),
-        pytest.param(REQUEST, id="GET"),
-        pytest.param(REQUEST + POST, id="GET and POST"),
-    ],
-)
-async def test_a_whole_request_is_answered_before_what_is_behind_it_ends_the_connection(
-    slow_port, first, behind, refusal
-):
-    answer = await exchange(slow_port, first + behind, end=False)
+FIRST = {"POST": POST, "GET": REQUEST, "GET and POST": REQUEST + POST}
+BEHIND = {
+    "bytes beyond the length": (b"defghij", 400),
+    "bytes that begin no line": (b"\x00\x00", 400),
+    "another version": (b"GET / HTTP/2.0\r\nHost: a\r\n\r\n", 505),
+    "a head without Host": (b"GET / HTTP/1.1\r\n\r\n", 400),
+    "a long head": (b"GET / HTTP/1.1\r\nX: " + b"x" * 60_000, 431),
+    "a head that does not end": (b"GET / HT", 408),
+}
 
-    expected = [200, 200] if first.startswith(REQUEST + POST) else [200]
-    assert statuses(answer) == [*expected, refusal]
+
+async def test_a_whole_request_is_answered_before_what_is_behind_it_ends_the_connection(slow_port):
+    """All pairs at once: each waits for the deadline of a head."""
+    pairs = list(itertools.product(FIRST, BEHIND))
+
+    answers = await asyncio.gather(
+        *(
+            exchange(slow_port, FIRST[first] + BEHIND[behind][0], end=False)
+            for first, behind in pairs
+        )
+    )
+
+    assert {pair: statuses(answer) for pair, answer in zip(pairs, answers, strict=True)} == {
+        (first, behind): [200] * (2 if first == "GET and POST" else 1) + [BEHIND[behind][1]]
+        for first, behind in pairs
+    }
 
 
 async def test_the_application_alone_limits_a_body_before_its_response(connect):
     reader, writer = await connect()
     writer.write(b"POST / HTTP/1.1\r\nHost: gateway.test\r\nContent-Length: 4\r\n\r\nabc")
-    await asyncio.sleep(0.5)  # longer than each deadline of a connection here
+    await asyncio.sleep(0.25)  # longer than each deadline of a connection here
 
     assert await ask(reader, writer, b"d") == b"4"
 

@@ -17,7 +17,7 @@ ATTACHMENT = "/api/access/email/attachments?fileName=b"
 @pytest.fixture(autouse=True)
 def _short_deadlines(monkeypatch):
     monkeypatch.setattr(bodies, "READ_SECONDS", 0.6)
-    monkeypatch.setattr(bodies, "IDLE_SECONDS", 0.3)
+    monkeypatch.setattr(bodies, "IDLE_SECONDS", 0.1)
     monkeypatch.setattr(bodies, "GRACE_SECONDS", 0.5)
 
 

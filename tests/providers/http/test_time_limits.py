@@ -4,6 +4,7 @@ import asyncio
 
 import httpx
 import pytest
+from virtual_time import run
 
 from providers.failures import TimedOut
 from providers.fanout import with_timeout
@@ -14,9 +15,8 @@ from providers.http.time_limit import TimeLimit
 BASE = "https://up.test"
 
 
-@pytest.fixture
-async def timers(monkeypatch):
-    """Return the due times of the timers that the running loop starts."""
+def noted_timers(monkeypatch):
+    """Return the list in which the due times of the timers of the running loop are noted."""
     loop, due = asyncio.get_running_loop(), []
     call_at = loop.call_at
 
@@ -26,6 +26,11 @@ async def timers(monkeypatch):
 
     monkeypatch.setattr(loop, "call_at", noting)
     return due
+
+
+@pytest.fixture
+async def timers(monkeypatch):
+    return noted_timers(monkeypatch)
 
 
 def upstream_of(server):
@@ -108,42 +113,41 @@ async def test_a_call_of_another_task_outlives_the_block_with_its_own_timer(time
     assert [attempt.outcome for attempt in attempts] == ["200"]
 
 
-async def test_limits_of_a_length_share_one_timer_and_end_one_by_one(timers):
-    loop, began = asyncio.get_running_loop(), asyncio.get_running_loop().time()
-
+def test_limits_of_a_length_share_one_timer_and_end_one_by_one(monkeypatch):
     async def limited(delay):
         await asyncio.sleep(delay)
         with pytest.raises(TimeoutError), TimeLimit(1):
             await asyncio.Event().wait()
-        return loop.time() - began
+        return asyncio.get_running_loop().time()
 
-    timers.clear()
-    first, second = await asyncio.gather(limited(0), limited(0.2))
-    limits = [due for due in timers if due - began >= 1]
+    async def both():
+        due = noted_timers(monkeypatch)
+        return await asyncio.gather(limited(0), limited(0.25)), due
 
-    assert 1 <= first < 1.15
-    assert 1.2 <= second < 1.35
-    assert len(limits) == 2  # the first's, and the second's once the first was over
+    ends, due = run(both())
+
+    assert ends == [1, 1.25]
+    # the second delay, the first limit, and the second limit once the first was over
+    assert due == [0.25, 1, 1.25]
 
 
-async def test_a_limit_that_is_left_does_not_end_the_next_one():
-    with TimeLimit(1):
-        await asyncio.sleep(0.6)
-    with TimeLimit(1):
-        await asyncio.sleep(0.6)
+def test_a_limit_that_is_left_does_not_end_the_next_one():
+    async def two_blocks():
+        for _ in range(2):
+            with TimeLimit(1):
+                await asyncio.sleep(0.6)
+
+    run(two_blocks())
 
 
 async def test_a_limit_in_a_loop_of_its_own_has_its_timer_there():
-    def run():
-        async def limited():
-            with pytest.raises(TimeoutError), TimeLimit(1):
-                await asyncio.Event().wait()
-
-        asyncio.run(limited())
+    async def limited():
+        with pytest.raises(TimeoutError), TimeLimit(1):
+            await asyncio.Event().wait()
 
     with TimeLimit(1):
         await asyncio.sleep(0)
-    await asyncio.wait_for(asyncio.to_thread(run), 3)
+    await asyncio.to_thread(lambda: run(limited()))
 
 
 async def test_a_limit_of_a_fraction_of_a_second_leaves_no_timer_behind(monkeypatch):

@@ -246,16 +246,19 @@ def file_of(content, file_id):
     return content.world.sandbox.state.content.item(drive, item)
 
 
-@pytest.fixture(params=[Broken(failed=True), Throttled(0)], ids=["503", "503 with a wait"])
+@pytest.fixture(params=["503", "503 with a wait"])
 def ended_session(request, monkeypatch):
     """Lose the response to the last slice of a file; the session has ended then."""
-    monkeypatch.setattr(upload_sessions, "PAUSE_SECONDS", 0.0)
+    failure = Broken(failed=True)
+    if request.param == "503 with a wait":
+        failure = Throttled(1)
+        failure.retry_after = 0  # nothing to wait for here
     finish = upload_sessions.UploadSession._put
 
     async def finish_and_fail(self, piece, start, size):
         response = await finish(self, piece, start, size)
         if response.status != 202:
-            raise request.param
+            raise failure
         return response
 
     monkeypatch.setattr(upload_sessions.UploadSession, "_put", finish_and_fail)
