@@ -68,7 +68,7 @@ class Edge(msgspec.Struct, frozen=True, kw_only=True):
 _FILE = MappingProxyType({"fileId": "id"})
 _SITE = MappingProxyType({"siteId": "id"})
 _ROW_OF_HIT = MappingProxyType(
-    {"siteId": "row_site_id", "listId": "row_list_id", "itemId": "row_id"}
+    {"siteId": "list_item_site_id", "listId": "list_item_list_id", "itemId": "list_item_id"}
 )
 _LIST = MappingProxyType({"siteId": "site_id", "listId": "list_id"})
 
@@ -322,7 +322,7 @@ EDGES: tuple[Edge, ...] = (
     Edge(
         coordinate="DriveFile.listItem",
         root="collabListItem",
-        arguments={"siteId": "site_id", "listId": "of_list_id", "itemId": "row_id"},
+        arguments={"siteId": "site_id", "listId": "of_list_id", "itemId": "of_list_item_id"},
         needs=("site", "list_id", "list_item_id"),
         shown=visible("Its item in the list of its library, with the columns of that list."),
     ),

@@ -16,7 +16,7 @@ from graph import account, child_tokens, edges, links
 from graph.collab import file_mutations as collab_changes
 from graph.collab import file_queries as collab_files
 from graph.collab import item_mutations as collab_row_changes
-from graph.collab import item_queries as collab_rows
+from graph.collab import item_queries as collab_list_items
 from graph.collab import labels as collab_labels
 from graph.collab import permission_mutations as collab_permissions
 from graph.collab import search_queries as collab_search
@@ -71,8 +71,8 @@ Query = create_type(
         collab_sites.collab_site,
         collab_sites.collab_lists,
         collab_sites.collab_list,
-        collab_rows.collab_list_items,
-        collab_rows.collab_list_item,
+        collab_list_items.collab_list_items,
+        collab_list_items.collab_list_item,
         collab_labels.sensitivity_labels,
         collab_labels.file_sensitivity_label,
         collab_search.collab_search,

@@ -32,7 +32,7 @@ _ITEM_ID = re.compile(f"collab:drive:({_PART}):item:({_PART})")
 _DRIVE_ID = re.compile(f"collab:drive:({_PART})")
 _SITE_ID = re.compile(f"collab:site:({_SITE})")
 _LIST_ID = re.compile(f"collab:site:({_SITE}):list:({_GUID})")
-_ROW_ID = re.compile(f"collab:site:({_SITE}):list:({_GUID}):item:({_NUMBER})")
+_LIST_ITEM_ID = re.compile(f"collab:site:({_SITE}):list:({_GUID}):item:({_NUMBER})")
 
 
 class ItemKey(NamedTuple):
@@ -49,7 +49,7 @@ class ListKey(NamedTuple):
     list: str
 
 
-class RowKey(NamedTuple):
+class ListItemKey(NamedTuple):
     """A list item: its site, its list, and its number there."""
 
     site: str
@@ -81,7 +81,7 @@ def join_list(key: ListKey) -> str:
     return f"collab:site:{key[0]}:list:{key[1]}"
 
 
-def join_row(key: RowKey) -> str:
+def join_list_item(key: ListItemKey) -> str:
     """Return the prefixed id of a list item."""
     return f"collab:site:{key[0]}:list:{key[1]}:item:{key[2]}"
 
@@ -118,12 +118,12 @@ def split_list(text: str) -> ListKey | None:
     return ListKey(match[1].lower(), match[2].lower()) if match is not None else None
 
 
-def split_row(text: str) -> RowKey | None:
+def split_list_item(text: str) -> ListItemKey | None:
     """Parse the id of a list item, in lower case; None when malformed."""
-    match = _fullmatch(_ROW_ID, text)
+    match = _fullmatch(_LIST_ITEM_ID, text)
     if match is None:
         return None
-    return RowKey(match[1].lower(), match[2].lower(), match[3])
+    return ListItemKey(match[1].lower(), match[2].lower(), match[3])
 
 
 def same_drive(first: str, second: str) -> bool:

@@ -230,7 +230,7 @@ def serve_gateway(port: str, dies: str) -> None:
         await asyncio.Event().wait()
 
     if dies == "before":
-        for name in ("upload", "create_folder", "create_row"):
+        for name in ("upload", "create_folder", "create_list_item"):
             setattr(MergedContent, name, die)
     if dies == "after":
         log.RuleIntentLog.allow = die  # type: ignore[method-assign] # that is the fault

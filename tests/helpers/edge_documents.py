@@ -351,7 +351,11 @@ def _values_of_hit(kind: str, name: str) -> dict[str, str | None]:
     if kind == "driveItem":
         return {"file_id": name}
     if kind == "listItem":
-        return {"row_site_id": places["site_id"], "row_list_id": places["list_id"], "row_id": name}
+        return {
+            "list_item_site_id": places["site_id"],
+            "list_item_list_id": places["list_id"],
+            "list_item_id": name,
+        }
     return places
 
 
@@ -364,7 +368,7 @@ def _places(name: str) -> dict[str, str | None]:
         "site_id": site,
         "list_id": list_id,
         "of_list_id": list_id,
-        "row_id": name if ":item:" in rest else None,
+        "of_list_item_id": name if ":item:" in rest else None,
     }
 
 

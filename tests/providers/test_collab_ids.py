@@ -1,7 +1,7 @@
 import pytest
 
 from providers import collab_ids
-from providers.collab_ids import ItemKey, ListKey, RowKey
+from providers.collab_ids import ItemKey, ListItemKey, ListKey
 
 SITE = "contoso.example,0f1e2d3c-0000-4000-8000-0123456789ab,00000000-1111-4222-8333-444444444444"
 LIST = "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee"
@@ -14,14 +14,17 @@ def test_ids_of_every_kind_round_trip():
     assert collab_ids.split_drive(collab_ids.join_drive("b!xY_z-9")) == "b!xY_z-9"
     assert collab_ids.split_site(collab_ids.join_site(SITE)) == SITE
     assert collab_ids.split_list(collab_ids.join_list(ListKey(SITE, LIST))) == ListKey(SITE, LIST)
-    assert collab_ids.split_row(collab_ids.join_row(RowKey(SITE, LIST, "12"))) == RowKey(
-        SITE, LIST, "12"
-    )
+    assert collab_ids.split_list_item(
+        collab_ids.join_list_item(ListItemKey(SITE, LIST, "12"))
+    ) == ListItemKey(SITE, LIST, "12")
 
 
 def test_ids_have_the_documented_form():
     assert collab_ids.join_item(ItemKey("b!d", "01I")) == "collab:drive:b!d:item:01I"
-    assert collab_ids.join_row(RowKey(SITE, LIST, "7")) == f"collab:site:{SITE}:list:{LIST}:item:7"
+    assert (
+        collab_ids.join_list_item(ListItemKey(SITE, LIST, "7"))
+        == f"collab:site:{SITE}:list:{LIST}:item:7"
+    )
 
 
 def test_hosts_and_guids_are_lowercased():
@@ -72,4 +75,4 @@ def test_malformed_item_ids_are_refused(text):
     ],
 )
 def test_malformed_list_item_ids_are_refused(text):
-    assert collab_ids.split_row(text) is None
+    assert collab_ids.split_list_item(text) is None

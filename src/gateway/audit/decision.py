@@ -101,7 +101,7 @@ def _is_collab_id(text: str) -> bool:
         collab_ids.split_drive,
         collab_ids.split_site,
         collab_ids.split_list,
-        collab_ids.split_row,
+        collab_ids.split_list_item,
     )
     return any(split(text) is not None for split in splitters)
 

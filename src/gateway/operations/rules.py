@@ -243,7 +243,7 @@ def _facts_of_id(text: str) -> dict[str, Any]:
         return {"item": (item.drive, item.item), "drive_id": item.drive}
     if drive := collab_ids.split_drive(text):
         return {"drive_id": drive}
-    if row := collab_ids.split_row(text):
+    if row := collab_ids.split_list_item(text):
         return {"site_id": row.site, "list_id": row.list, "list_item_id": row.item}
     if list_ := collab_ids.split_list(text):
         return {"site_id": list_.site, "list_id": list_.list}

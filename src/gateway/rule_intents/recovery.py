@@ -34,7 +34,7 @@ from providers.content.fingerprints import TimeWindow
 from providers.content.merged_content import MergedContent
 from providers.failures import ProviderFailure, Unreachable
 from providers.ports.connection import ConnectionInfo
-from providers.records.collab import File, Row
+from providers.records.collab import File, ListItem
 
 log = logging.getLogger("gateway")
 
@@ -205,7 +205,7 @@ class RuleIntentRecovery:
         return True
 
 
-def pattern(resource: File | Row) -> str:
+def pattern(resource: File | ListItem) -> str:
     """Return the pattern of the rule for *resource*."""
     if isinstance(resource, File):
         return f"{resource.drive}:{resource.item}"

@@ -6,7 +6,7 @@ Collaboration content: the schema's types and root fields for files, sites, list
     inputs                input types, and the validation of their members
     ids                   parsing of ids that callers pass in
     file_names            names of files, and the media types that they say
-    row_columns           columns of list items that change more than the item
+    list_item_columns     columns of list items that change more than the item
     failures              translation of provider failures into refusals and warnings
     visibility            the rules of the token: what it reads and changes
     paging                pages of visible entries

@@ -12,7 +12,7 @@ from typing import TypeVar
 from policy.refusals import InvalidInput
 from policy.vocabulary import Code
 from providers import collab_ids
-from providers.collab_ids import ItemKey, ListKey, RowKey
+from providers.collab_ids import ItemKey, ListItemKey, ListKey
 
 Key = TypeVar("Key")
 
@@ -48,10 +48,10 @@ def parse_list(site_id: str, list_id: str) -> ListKey:
     return key
 
 
-def parse_row(site_id: str, list_id: str, item_id: str) -> RowKey:
+def parse_list_item(site_id: str, list_id: str, item_id: str) -> ListItemKey:
     """Parse the id of a list item, which must belong to the list."""
     list_key = parse_list(site_id, list_id)
-    key = _parse(item_id, collab_ids.split_row, "itemId")
+    key = _parse(item_id, collab_ids.split_list_item, "itemId")
     if key.of != list_key or key.item != str(int(key.item)):
         raise _invalid("itemId")
     return key

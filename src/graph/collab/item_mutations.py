@@ -8,19 +8,22 @@ from graph.collab import ids, previews
 from graph.collab.changes import ETAG, apply_change
 from graph.collab.failures import translate_failures
 from graph.collab.inputs import CreateListItemInput, UpdateListItemInput, validate_fields
-from graph.collab.item_queries import ItemId, ListId, complete_rows, connector_attributes
-from graph.collab.row_columns import (
+from graph.collab.item_queries import ItemId, ListId, complete_list_items, connector_attributes
+from graph.collab.list_item_columns import (
     require_deletion,
+    require_list_item_renaming,
     require_new_name,
     require_open_columns,
-    require_row_renaming,
     with_content_type,
 )
 from graph.collab.site_queries import SiteId
 from graph.collab.site_types import CollabListItemDeletion
 from graph.collab.visibility.access import NOTHING, AccessChecker, open_write_access
 from graph.collab.visibility.auto_rules import LIST_ITEM, create_with_rule
-from graph.collab.visibility.folder_checks import ROW_ATTRIBUTES, require_row_contents_allowed
+from graph.collab.visibility.folder_checks import (
+    LIST_ITEM_ATTRIBUTES,
+    require_list_item_contents_allowed,
+)
 from graph.collab.visibility.lookup_columns import find_hidden_columns
 from graph.collab.visibility.parent_visibility import list_name
 from graph.context import Info
@@ -30,11 +33,11 @@ from graph.masking.guards import guarded
 from policy.refusals import Detail, InvalidInput
 from policy.rule_facts import Facts
 from policy.vocabulary import Code, CollabOp
-from providers.content.fingerprints import row_fingerprint
+from providers.content.fingerprints import list_item_fingerprint
 from providers.failures import ProviderFailure
-from providers.records.collab import Row
+from providers.records.collab import ListItem
 
-FILE = frozenset({"file"})  # of a row: the file behind it
+FILE = frozenset({"file"})  # of a list item: the file behind it
 
 Argument = strawberry.argument
 
@@ -46,7 +49,7 @@ async def create_list_item(
     site_id: SiteId,
     list_id: ListId,
     written: Annotated[CreateListItemInput, Argument(name="input", description="The item.")],
-) -> Row:
+) -> ListItem:
     """Add an item to a list; without `read_list_item` only its id comes back."""
     context = info.context
     key, fields = ids.parse_list(site_id, list_id), validate_fields(written.fields)
@@ -59,23 +62,23 @@ async def create_list_item(
         why = "The items of a library are created by uploading files."
         raise InvalidInput(why, code=Code.INVALID_FIELDS, details=[Detail("fields", why)])
     context.refuse_uncertain_retry()
-    attributes = _visible_fields(info) | access.fact_loader.row_attributes
+    attributes = _visible_fields(info) | access.fact_loader.list_item_attributes
     hidden = await find_hidden_columns(context.caller, access, key, attributes)
     attributes = connector_attributes(attributes)
-    previews.describe_new_row(key, fields)
-    row = await create_with_rule(
+    previews.describe_new_list_item(key, fields)
+    list_item = await create_with_rule(
         context,
         LIST_ITEM,
-        row_fingerprint(key, fields),
+        list_item_fingerprint(key, fields),
         lambda: apply_change(
-            context.content.create_row(key, fields, projection=attributes, hidden=hidden)
+            context.content.create_list_item(key, fields, projection=attributes, hidden=hidden)
         ),
     )
     name = site_list.display_name if access.visible_lists([site_list]) else None
     # In block-all mode the rule that was just stored allows the item.
-    if context.caller.rules.allow_by_default and not await _is_visible(access, row):
-        return _only_id(row)
-    return await _complete_row(info, access, row, list_name=name)
+    if context.caller.rules.allow_by_default and not await _is_visible(access, list_item):
+        return _only_id(list_item)
+    return await _complete_list_item(info, access, list_item, list_name=name)
 
 
 @guarded(CollabOp.WRITE_LIST_ITEM)
@@ -88,31 +91,33 @@ async def update_list_item(  # noqa: PLR0913 - the documented parameters, name b
     written: Annotated[UpdateListItemInput, Argument(name="input", description="What changes.")],
     *,
     if_match: IfMatch = None,
-) -> Row:
+) -> ListItem:
     """Change some columns of a list item; without `read_list_item` only its id comes back."""
     context = info.context
-    key, fields = ids.parse_row(site_id, list_id, item_id), validate_fields(written.fields)
+    key, fields = ids.parse_list_item(site_id, list_id, item_id), validate_fields(written.fields)
     etag = parse_if_match(if_match)
     require_open_columns(fields)
     new_name = require_new_name(context.caller, fields)
     access = open_write_access(context)
-    target = await access.read_row(key, projection=FILE if new_name is not None else NOTHING)
+    target = await access.read_list_item(key, projection=FILE if new_name is not None else NOTHING)
     if new_name is not None:
-        require_row_renaming(access, target, new_name)
+        require_list_item_renaming(access, target, new_name)
     access.require_not_blocked(with_content_type(target.facts, fields))
     attributes = connector_attributes(
-        _visible_fields(info) | access.fact_loader.row_attributes | ETAG
+        _visible_fields(info) | access.fact_loader.list_item_attributes | ETAG
     )
     hidden = await find_hidden_columns(context.caller, access, key.of, attributes)
-    await previews.describe_row_change(context, access, key, fields, etag)
-    row = await apply_change(
-        context.content.update_row(key, fields, etag=etag, projection=attributes, hidden=hidden)
+    await previews.describe_list_item_change(context, access, key, fields, etag)
+    list_item = await apply_change(
+        context.content.update_list_item(
+            key, fields, etag=etag, projection=attributes, hidden=hidden
+        )
     )
-    context.etag = row.etag
-    if not await _is_visible(access, row):
-        return _only_id(row)
+    context.etag = list_item.etag
+    if not await _is_visible(access, list_item):
+        return _only_id(list_item)
     name = await list_name(access, key.of) if "list_name" in _requested_fields(info) else None
-    return await _complete_row(info, access, row, list_name=name)
+    return await _complete_list_item(info, access, list_item, list_name=name)
 
 
 @guarded(CollabOp.DELETE_LIST_ITEM)
@@ -122,15 +127,15 @@ async def delete_list_item(
 ) -> CollabListItemDeletion:
     """Move a list item to the recycle bin."""
     context = info.context
-    key, tag = ids.parse_row(site_id, list_id, item_id), parse_if_match(if_match)
+    key, tag = ids.parse_list_item(site_id, list_id, item_id), parse_if_match(if_match)
     access = open_write_access(context)
-    target = await access.read_row(key, projection=ETAG | ROW_ATTRIBUTES)
+    target = await access.read_list_item(key, projection=ETAG | LIST_ITEM_ATTRIBUTES)
     require_deletion(context.caller, target)
     if not access.unrestricted:
-        await require_row_contents_allowed(access, target.row, target.facts)
-    etag = tag or target.row.etag
-    previews.describe_row_deletion(key, target.row.etag, etag)
-    await apply_change(context.content.delete_row(key, etag=etag))
+        await require_list_item_contents_allowed(access, target.list_item, target.facts)
+    etag = tag or target.list_item.etag
+    previews.describe_list_item_deletion(key, target.list_item.etag, etag)
+    await apply_change(context.content.delete_list_item(key, etag=etag))
     return CollabListItemDeletion()
 
 
@@ -146,27 +151,29 @@ def _visible_fields(info: Info) -> frozenset[str]:
     return _requested_fields(info)
 
 
-async def _complete_row(
-    info: Info, access: AccessChecker, row: Row, *, list_name: str | None
-) -> Row:
+async def _complete_list_item(
+    info: Info, access: AccessChecker, list_item: ListItem, *, list_name: str | None
+) -> ListItem:
     context = info.context
     if not context.caller.allows(CollabOp.READ_LIST_ITEM):
-        return _only_id(row)
-    context.etag = row.etag
+        return _only_id(list_item)
+    context.etag = list_item.etag
     fields = _requested_fields(info)
-    (row,) = await complete_rows(context, access, (row,), fields, list_name=list_name)
-    return row
+    (list_item,) = await complete_list_items(
+        context, access, (list_item,), fields, list_name=list_name
+    )
+    return list_item
 
 
-async def _is_visible(access: AccessChecker, row: Row) -> bool:
-    """Return whether the rules allow a written row; False when its facts cannot be read."""
+async def _is_visible(access: AccessChecker, list_item: ListItem) -> bool:
+    """Return whether the rules allow a written list item; False when its facts cannot be read."""
     try:
-        (allowed,) = await access.check_rows([row])
+        (allowed,) = await access.check_list_items([list_item])
     except ProviderFailure:
         return False
     return allowed
 
 
-def _only_id(row: Row) -> Row:
+def _only_id(list_item: ListItem) -> ListItem:
     """Remove everything but the id of a list item."""
-    return Row(site=row.site, list=row.list, number=row.number)
+    return ListItem(site=list_item.site, list=list_item.list, number=list_item.number)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from graph import page_tokens
 from graph.collab import ids
 from graph.collab.failures import auth_warnings, translate_failures
-from graph.collab.labels import add_row_labels
+from graph.collab.labels import add_list_item_labels
 from graph.collab.paging import clean_text, fill_page
 from graph.collab.site_queries import PageToken, SiteId
 from graph.collab.site_types import CollabListItemPage
@@ -23,8 +23,8 @@ from graph.execution.requested_fields import projection
 from graph.masking.guards import guarded
 from policy.refusals import InvalidInput
 from policy.vocabulary import Code, CollabField, CollabOp, Surface
-from providers.ports.collab import Page, RowQuery
-from providers.records.collab import Row
+from providers.ports.collab import ListItemQuery, Page
+from providers.records.collab import ListItem
 
 # docs/spec/collab.md#list-items
 MAX_LIMIT = 200
@@ -33,7 +33,7 @@ MAX_SELECTED = 400  # columns
 Argument = strawberry.argument
 ListId = Annotated[str, Argument(description="The list's id.")]
 ItemId = Annotated[str, Argument(description="The list item's id.")]
-# Attributes of a row that connectors do not fill in.
+# Attributes of a list item that connectors do not fill in.
 _SEPARATE_CALLS = frozenset({"labels", "site_name", "list_name"})
 
 
@@ -86,21 +86,21 @@ async def collab_list_items(  # noqa: PLR0913 - the documented parameters, name 
     )
     await require_visible_paths(access, site_list, query.filter, query.order_by)
     fields = projection(info.raw, "CollabListItem")
-    attributes = connector_attributes(fields) | access.fact_loader.row_attributes
+    attributes = connector_attributes(fields) | access.fact_loader.list_item_attributes
     hidden = await find_hidden_columns(context.caller, access, key, fields)
     query = replace(query, hidden=hidden)
 
-    async def read_page(position: str | None) -> Page[Row]:
+    async def read_page(position: str | None) -> Page[ListItem]:
         # Where rules leave a page short, the following pages are as large as possible.
         sized = query if position == cursor else replace(query, limit=MAX_LIMIT)
-        return await context.content.rows(key, sized, cursor=position, projection=attributes)
+        return await context.content.list_items(key, sized, cursor=position, projection=attributes)
 
-    page = await fill_page(read_page, access.check_rows, limit=query.limit, cursor=cursor)
+    page = await fill_page(read_page, access.check_list_items, limit=query.limit, cursor=cursor)
     name = site_list.display_name if access.visible_lists([site_list]) else None
-    rows = await complete_rows(context, access, page.items, fields, list_name=name)
+    list_items = await complete_list_items(context, access, page.items, fields, list_name=name)
     token = page_tokens.seal(context, "collabListItems", binding, page.next)
     return CollabListItemPage(
-        items=rows,
+        items=list_items,
         next_page_token=token,
         has_more=token is not None,
         access_info=context.caller.access_info(Surface.COLLAB),
@@ -110,46 +110,52 @@ async def collab_list_items(  # noqa: PLR0913 - the documented parameters, name 
 
 @guarded(CollabOp.READ_LIST_ITEM)
 @translate_failures
-async def collab_list_item(info: Info, site_id: SiteId, list_id: ListId, item_id: ItemId) -> Row:
+async def collab_list_item(
+    info: Info, site_id: SiteId, list_id: ListId, item_id: ItemId
+) -> ListItem:
     """Read one item of a list."""
     context = info.context
-    key = ids.parse_row(site_id, list_id, item_id)
+    key = ids.parse_list_item(site_id, list_id, item_id)
     access = open_access(context)
     fields = projection(info.raw, "CollabListItem")
     if "fields" in fields and not access.unrestricted:
-        await access.read_row(key)  # the decision comes before the calls that only the answer needs
+        await access.read_list_item(
+            key
+        )  # the decision comes before the calls that only the answer needs
     hidden = await find_hidden_columns(context.caller, access, key.of, fields)
     attributes = connector_attributes(fields) | {"etag"}
-    row = (await access.read_row(key, projection=attributes, hidden=hidden)).row
-    context.etag = row.etag
+    list_item = (await access.read_list_item(key, projection=attributes, hidden=hidden)).list_item
+    context.etag = list_item.etag
     name = await list_name(access, key.of) if "list_name" in fields else None
-    (row,) = await complete_rows(context, access, (row,), fields, list_name=name)
-    return row
+    (list_item,) = await complete_list_items(context, access, (list_item,), fields, list_name=name)
+    return list_item
 
 
-async def complete_rows(
+async def complete_list_items(
     context: Context,
     access: AccessChecker,
-    rows: tuple[Row, ...],
+    list_items: tuple[ListItem, ...],
     fields: AbstractSet[str],
     *,
     list_name: str | None,
-) -> tuple[Row, ...]:
+) -> tuple[ListItem, ...]:
     """Add the attributes that connectors do not fill in, and blank the masked columns."""
     if "labels" in fields:
-        rows = await add_row_labels(access, rows)
+        list_items = await add_list_item_labels(access, list_items)
     site = None
-    if rows and "site_name" in fields:
-        site = await site_name(access, rows[0].site)
+    if list_items and "site_name" in fields:
+        site = await site_name(access, list_items[0].site)
     masked = column_masks.masked_columns(context.caller)
     return tuple(
         msgspec.structs.replace(
-            row,
+            list_item,
             site_name=site,
             list_name=list_name,
-            fields=column_masks.blank(row.fields, masked) if row.fields and masked else row.fields,
+            fields=column_masks.blank(list_item.fields, masked)
+            if list_item.fields and masked
+            else list_item.fields,
         )
-        for row in rows
+        for list_item in list_items
     )
 
 
@@ -165,14 +171,14 @@ def _query(
     context: Context,
     *,
     limit: int | None,
-) -> RowQuery:
+) -> ListItemQuery:
     names = [name.strip() for name in (select_fields or "").split(",")]
     selected = tuple(dict.fromkeys(name for name in names if name))
     if len(selected) > MAX_SELECTED:
         raise InvalidInput("selectFields names too many columns.", code=Code.INVALID_FILTER)
     if context.caller.hides(CollabField.FIELD_VALUES):
         selected = ()  # without effect: docs/spec/masks.md#collab-filters
-    return RowQuery(
+    return ListItemQuery(
         filter=clean_text(filter_),
         order_by=clean_text(order_by),
         select=selected or None,

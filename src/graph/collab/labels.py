@@ -15,9 +15,9 @@ from graph.context import Info
 from graph.masking.guards import guarded
 from policy.vocabulary import CollabField, CollabOp, Surface
 from providers.failures import Broken, ProviderFailure
-from providers.records.collab import UNKNOWN, File, FileLabel, FileLabels, Row
+from providers.records.collab import UNKNOWN, File, FileLabel, FileLabels, ListItem
 
-T = TypeVar("T", File, Row)
+T = TypeVar("T", File, ListItem)
 
 
 @guarded(CollabOp.READ_SENSITIVITY_LABELS)
@@ -71,17 +71,25 @@ async def add_labels(access: AccessChecker, files: Sequence[File]) -> tuple[File
     return await _with_labels(access, files, carried)
 
 
-async def add_row_labels(access: AccessChecker, rows: Sequence[Row]) -> tuple[Row, ...]:
-    """Add the labels of the files of *rows*; null where there is none or it cannot be read."""
-    files = [row.file for row in rows if isinstance(row.file, File) and not row.file.is_folder]
+async def add_list_item_labels(
+    access: AccessChecker, list_items: Sequence[ListItem]
+) -> tuple[ListItem, ...]:
+    """Add the labels of the files of items; null without a file, or if they cannot be read."""
+    files = [
+        list_item.file
+        for list_item in list_items
+        if isinstance(list_item.file, File) and not list_item.file.is_folder
+    ]
     labels = await access.fact_loader.labels([file.key for file in files])
 
-    def labels_of(row: Row) -> Labels:
-        if row.file is UNKNOWN:
+    def labels_of(list_item: ListItem) -> Labels:
+        if list_item.file is UNKNOWN:
             return UNKNOWN
-        return labels.get(row.file.key, ()) if row.file is not None else ()
+        return labels.get(list_item.file.key, ()) if list_item.file is not None else ()
 
-    return await _with_labels(access, rows, [labels_of(row) for row in rows])
+    return await _with_labels(
+        access, list_items, [labels_of(list_item) for list_item in list_items]
+    )
 
 
 async def _with_labels(

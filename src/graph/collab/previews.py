@@ -8,13 +8,13 @@ can tell, a taken name or an old version, is refused here: a dry run does not ge
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-from graph.collab.item_queries import complete_rows, connector_attributes
+from graph.collab.item_queries import complete_list_items, connector_attributes
 from graph.collab.visibility.access import AccessChecker
 from graph.collab.visibility.lookup_columns import find_hidden_columns
 from graph.context import Context
 from policy.vocabulary import CollabField, CollabOp
 from providers import collab_ids
-from providers.collab_ids import ItemKey, ListKey, RowKey
+from providers.collab_ids import ItemKey, ListItemKey, ListKey
 from providers.failures import Conflicted, Missing, Stale
 from providers.ports.collab import Share, Upload
 from providers.records.collab import File, Permission
@@ -164,7 +164,7 @@ def describe_permission(
         preview.result |= {"permission_id": permission_id, "role": role}
 
 
-def describe_new_row(key: ListKey, fields: Mapping[str, object]) -> None:
+def describe_new_list_item(key: ListKey, fields: Mapping[str, object]) -> None:
     """Describe a new list item."""
     preview = current_preview()
     if preview is not None:
@@ -173,10 +173,10 @@ def describe_new_row(key: ListKey, fields: Mapping[str, object]) -> None:
         preview.result = {"site": key.site, "list": key.list, "number": ""}
 
 
-async def describe_row_change(
+async def describe_list_item_change(
     context: Context,
     access: AccessChecker,
-    key: RowKey,
+    key: ListItemKey,
     fields: Mapping[str, object],
     etag: str | None,
 ) -> None:
@@ -190,24 +190,24 @@ async def describe_row_change(
     projection = _FIELDS if shows_values else frozenset[str]()
     hidden = await find_hidden_columns(context.caller, access, key.of, projection)
     read = connector_attributes(projection) | {"etag"}
-    row = await context.content.row(key, projection=read, hidden=hidden)
-    _require_version(etag, row.etag)
-    (shown,) = await complete_rows(context, access, (row,), projection, list_name=None)
+    list_item = await context.content.list_item(key, projection=read, hidden=hidden)
+    _require_version(etag, list_item.etag)
+    (shown,) = await complete_list_items(context, access, (list_item,), projection, list_name=None)
     before = shown.fields or {}
-    preview.target = Resource(kind="listItem", id=row.id)
+    preview.target = Resource(kind="listItem", id=list_item.id)
     preview.changes = tuple(
         Change(field=name, before=before.get(name), after=value) for name, value in fields.items()
     )
-    preview.basis = (row.etag, etag)
+    preview.basis = (list_item.etag, etag)
     preview.result = {"site": key.site, "list": key.list, "number": key.item}
 
 
-def describe_row_deletion(key: RowKey, current: str | None, etag: str | None) -> None:
+def describe_list_item_deletion(key: ListItemKey, current: str | None, etag: str | None) -> None:
     """Describe the deletion of a list item; Stale if *etag* is not the *current* one."""
     preview = current_preview()
     if preview is not None:
         _require_version(etag, current)
-        preview.target = Resource(kind="listItem", id=collab_ids.join_row(key))
+        preview.target = Resource(kind="listItem", id=collab_ids.join_list_item(key))
         preview.destination = _RECYCLE_BIN
         preview.basis = (current, etag)
 

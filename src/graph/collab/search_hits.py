@@ -17,7 +17,7 @@ from providers.collab_ids import ListKey
 from providers.content.merged_content import MergedContent
 from providers.fanout import ConnectionWarning
 from providers.ports.collab import SearchQuery
-from providers.records.collab import File, Row, SearchHit, SiteList
+from providers.records.collab import File, ListItem, SearchHit, SiteList
 
 # docs/spec/collab.md#search-totals
 MAX_READ = 1000  # hits that are looked through for visible ones
@@ -102,15 +102,21 @@ async def _visible_hits(access: AccessChecker, hits: Sequence[SearchHit]) -> lis
         projection = access.fact_loader.file_attributes
         items = await content.items(list(item_keys.values()), projection=projection)
         files = _resources_of_type(item_keys, items, File)
-    rows = {index: hit.row for index, hit in enumerate(hits) if hit.row is not None}
+    list_items = {
+        index: hit.list_item for index, hit in enumerate(hits) if hit.list_item is not None
+    }
     if needs:
-        row_keys = {index: row.key for index, row in rows.items()}
-        projection = access.fact_loader.row_attributes
-        rows_by_key = await content.rows_by_id(list(row_keys.values()), projection=projection)
-        rows = _resources_of_type(row_keys, rows_by_key, Row)
+        list_item_keys = {index: list_item.key for index, list_item in list_items.items()}
+        projection = access.fact_loader.list_item_attributes
+        list_items_by_key = await content.list_items_by_id(
+            list(list_item_keys.values()), projection=projection
+        )
+        list_items = _resources_of_type(list_item_keys, list_items_by_key, ListItem)
     lists = await _read_lists(content, hits) if RuleType.DRIVE_ID in needs else {}
     visible = dict(zip(files, await access.check_files(list(files.values())), strict=True))
-    visible |= zip(rows, await access.check_rows(list(rows.values())), strict=True)
+    visible |= zip(
+        list_items, await access.check_list_items(list(list_items.values())), strict=True
+    )
     return [
         hit
         for index, hit in enumerate(hits)
@@ -141,7 +147,7 @@ async def _read_lists(
 def _is_visible_container(
     access: AccessChecker, hit: SearchHit, lists: Mapping[ListKey, SiteList]
 ) -> bool:
-    """Return whether a hit is a visible site or list; False for a file or row that was not read."""
+    """Return whether a hit is a visible site or list; False for files and items not read."""
     if hit.list is not None:
         return bool(access.visible_lists([lists.get(hit.list.key, hit.list)]))
     return hit.site is not None and access.allows_site(hit.site.site)

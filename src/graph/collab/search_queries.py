@@ -99,11 +99,11 @@ def _may_show_summary(hit: SearchHit, caller: Caller, access: AccessChecker) -> 
     The summary of a list item also quotes texts that its look-ups repeat from other lists, and
     does not tell which: docs/spec/masks.md#collab-summaries, docs/spec/rules.md#look-up-columns.
     """
-    is_row = hit.entity_type == "listItem"
-    word = CollabField.FIELD_VALUES if is_row else CollabField.DESCRIPTION
+    is_list_item = hit.entity_type == "listItem"
+    word = CollabField.FIELD_VALUES if is_list_item else CollabField.DESCRIPTION
     if caller.hides(word) or caller.hides(CollabField.NAME):
         return False
-    return access.unrestricted or not is_row
+    return access.unrestricted or not is_list_item
 
 
 def _text(q: str | None) -> str:

@@ -121,7 +121,7 @@ class CollabListPage(Record, frozen=True, kw_only=True):
     access_info: AccessInfo
 
 
-@output_of(records.Row)
+@output_of(records.ListItem)
 class CollabListItem:
     """An item of a list."""
 
@@ -151,7 +151,7 @@ class CollabListItem:
 class CollabListItemPage(Record, frozen=True, kw_only=True):
     """A page of list items."""
 
-    items: Annotated[tuple[records.Row, ...], visible("The items, in order.")]
+    items: Annotated[tuple[records.ListItem, ...], visible("The items, in order.")]
     next_page_token: NextPageToken
     has_more: HasMore
     access_info: AccessInfo

@@ -242,16 +242,16 @@ class CollabSearchHit(Record, frozen=True, kw_only=True):
         return None if self.target.file is None else self.target.file.id
 
     @property
-    def row_id(self) -> str | None:
-        return None if self.target.row is None else self.target.row.id
+    def list_item_id(self) -> str | None:
+        return None if self.target.list_item is None else self.target.list_item.id
 
     @property
-    def row_site_id(self) -> str | None:
-        return None if self.target.row is None else self.target.row.site_id
+    def list_item_site_id(self) -> str | None:
+        return None if self.target.list_item is None else self.target.list_item.site_id
 
     @property
-    def row_list_id(self) -> str | None:
-        return None if self.target.row is None else self.target.row.list_id
+    def list_item_list_id(self) -> str | None:
+        return None if self.target.list_item is None else self.target.list_item.list_id
 
     @property
     def list_id(self) -> str | None:

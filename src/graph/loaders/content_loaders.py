@@ -15,7 +15,7 @@ from graph.loaders.object_loader import (
     ReadMany,
     each,
 )
-from providers.collab_ids import ItemKey, ListKey, RowKey
+from providers.collab_ids import ItemKey, ListItemKey, ListKey
 from providers.content.ancestors import Ancestors
 from providers.content.merged_content import MergedContent
 from providers.failures import Broken, Missing, ProviderFailure
@@ -30,10 +30,10 @@ Labels = tuple[records.FileLabel, ...]
 Record = TypeVar("Record")
 
 
-class _RowKey(NamedTuple):
+class _ListItemKey(NamedTuple):
     """A list item, and the columns of it that the caller may not see."""
 
-    row: RowKey
+    list_item: ListItemKey
     hidden: frozenset[str]
 
 
@@ -107,11 +107,11 @@ class ContentLoaders:
         """Read the columns of one list; see `MergedContent.columns`."""
         return await self._list_columns.load(key, EVERYTHING)
 
-    async def row(
-        self, key: RowKey, projection: Projection, *, hidden: AbstractSet[str]
-    ) -> records.Row:
-        """Read one list item; *hidden* as in `RowQuery`."""
-        return await self._rows.load(_RowKey(key, frozenset(hidden)), projection)
+    async def list_item(
+        self, key: ListItemKey, projection: Projection, *, hidden: AbstractSet[str]
+    ) -> records.ListItem:
+        """Read one list item; *hidden* as in `ListItemQuery`."""
+        return await self._list_items.load(_ListItemKey(key, frozenset(hidden)), projection)
 
     @cached_property
     def _items(self) -> ObjectLoader[ItemKey, records.File]:
@@ -184,24 +184,27 @@ class ContentLoaders:
         return ObjectLoader(each(lambda key, _: self._content.columns(key)))
 
     @cached_property
-    def _rows(self) -> ObjectLoader[_RowKey, records.Row]:
-        return ObjectLoader(self._read_rows)
+    def _list_items(self) -> ObjectLoader[_ListItemKey, records.ListItem]:
+        return ObjectLoader(self._read_list_items)
 
-    async def _read_rows(
-        self, keys: Sequence[_RowKey], projection: Projection
-    ) -> Mapping[_RowKey, records.Row | ProviderFailure]:
+    async def _read_list_items(
+        self, keys: Sequence[_ListItemKey], projection: Projection
+    ) -> Mapping[_ListItemKey, records.ListItem | ProviderFailure]:
         """Read list items by batches; one list has the same hidden columns in a whole request."""
-        hidden = {key.row.of: key.hidden for key in keys}
-        rows = {key.row: key for key in keys}
+        hidden = {key.list_item.of: key.hidden for key in keys}
+        list_items = {key.list_item: key for key in keys}
         read = _batched(
-            lambda keys, projection: self._content.rows_by_id(
+            lambda keys, projection: self._content.list_items_by_id(
                 keys, projection=projection, hidden=hidden
             ),
-            lambda key, projection: self._content.row(
+            lambda key, projection: self._content.list_item(
                 key, projection=projection, hidden=hidden[key.of]
             ),
         )
-        return {rows[key]: row for key, row in (await read(list(rows), projection)).items()}
+        return {
+            list_items[key]: list_item
+            for key, list_item in (await read(list(list_items), projection)).items()
+        }
 
 
 def _batched(

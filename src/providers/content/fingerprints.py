@@ -17,14 +17,14 @@ import msgspec
 from providers.collab_ids import ItemKey, ListKey
 from providers.content.merged_content import MergedContent
 from providers.failures import Missing
-from providers.ports.collab import InvalidFilter, RowQuery
-from providers.records.collab import File, Row
+from providers.ports.collab import InvalidFilter, ListItemQuery
+from providers.records.collab import File, ListItem
 
 CLOCK_SKEW = timedelta(seconds=5)  # between upstream's clock and ours; upstream rounds to seconds
 MAX_NUMBERED_NAMES = 10  # that upstream may have chosen when the name was taken
 MAX_PAGES = 10  # of a list's newest items
 _FILE_ATTRIBUTES = frozenset({"name", "size", "created_time", "owners", "modified_time", "editors"})
-_ROW_ATTRIBUTES = frozenset({"fields", "created_date_time"})
+_LIST_ITEM_ATTRIBUTES = frozenset({"fields", "created_date_time"})
 # Upstream writes properties into these files, so that they grow.
 _GROWING = (".docx", ".xlsx", ".pptx")
 _NUMBER = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
@@ -53,7 +53,7 @@ class FileFingerprint(msgspec.Struct, frozen=True, kw_only=True, tag="file"):
         return f"{self.drive}:{self.folder}"
 
 
-class RowFingerprint(msgspec.Struct, frozen=True, kw_only=True, tag="row"):
+class ListItemFingerprint(msgspec.Struct, frozen=True, kw_only=True, tag="row"):
     """A list item to be created; *values*: column -> digest of the value written there."""
 
     site: str
@@ -65,7 +65,7 @@ class RowFingerprint(msgspec.Struct, frozen=True, kw_only=True, tag="row"):
         return f"{self.site}:{self.list}"
 
 
-Fingerprint: TypeAlias = FileFingerprint | RowFingerprint
+Fingerprint: TypeAlias = FileFingerprint | ListItemFingerprint
 
 
 class TimeWindow(msgspec.Struct, frozen=True):
@@ -83,10 +83,10 @@ class TimeWindow(msgspec.Struct, frozen=True):
         return time is not None and self.since - CLOCK_SKEW <= time <= self.until + CLOCK_SKEW
 
 
-def row_fingerprint(key: ListKey, fields: Mapping[str, Any]) -> RowFingerprint:
+def list_item_fingerprint(key: ListKey, fields: Mapping[str, Any]) -> ListItemFingerprint:
     """Take the fingerprint of a list item with these values."""
     values = {name: _digest(value) for name, value in fields.items() if value is not None}
-    return RowFingerprint(site=key.site, list=key.list, values=values)
+    return ListItemFingerprint(site=key.site, list=key.list, values=values)
 
 
 def encode(fingerprint: Fingerprint) -> bytes:
@@ -107,7 +107,7 @@ def decode(encoded: bytes) -> Fingerprint:
 
 async def find_created(
     content: MergedContent, fingerprint: Fingerprint, window: TimeWindow
-) -> Sequence[File | Row]:
+) -> Sequence[File | ListItem]:
     """
     Return every object that matches a fingerprint; empty when surely nothing was created.
 
@@ -121,9 +121,9 @@ async def find_created(
             if await _file_matches(file, fingerprint, window, content)
         ]
     return [
-        row
-        async for row in _rows(content, fingerprint, window)
-        if _row_matches(row, fingerprint, window)
+        list_item
+        async for list_item in _list_items(content, fingerprint, window)
+        if _list_item_matches(list_item, fingerprint, window)
     ]
 
 
@@ -182,28 +182,32 @@ async def _file_matches(
     return await content.may_have_created([maker.email for maker in makers or ()])
 
 
-async def _rows(
-    content: MergedContent, fingerprint: RowFingerprint, window: TimeWindow
-) -> AsyncIterator[Row]:
+async def _list_items(
+    content: MergedContent, fingerprint: ListItemFingerprint, window: TimeWindow
+) -> AsyncIterator[ListItem]:
     since = (window.since - CLOCK_SKEW).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    query = RowQuery(filter=f"Created ge '{since}'", limit=200)
+    query = ListItemQuery(filter=f"Created ge '{since}'", limit=200)
     key, cursor = ListKey(fingerprint.site, fingerprint.list), None
     for _ in range(MAX_PAGES):
         try:
-            page = await content.rows(key, query, cursor=cursor, projection=_ROW_ATTRIBUTES)
+            page = await content.list_items(
+                key, query, cursor=cursor, projection=_LIST_ITEM_ATTRIBUTES
+            )
         except (Missing, InvalidFilter):
             return
-        for row in page.items:
-            yield row
+        for list_item in page.items:
+            yield list_item
         cursor = page.next
         if cursor is None:
             return
 
 
-def _row_matches(row: Row, fingerprint: RowFingerprint, window: TimeWindow) -> bool:
-    if not fingerprint.values or not window.contains(row.created_date_time):
+def _list_item_matches(
+    list_item: ListItem, fingerprint: ListItemFingerprint, window: TimeWindow
+) -> bool:
+    if not fingerprint.values or not window.contains(list_item.created_date_time):
         return False
-    fields = row.fields or {}
+    fields = list_item.fields or {}
     return all(_digest(fields.get(name)) == digest for name, digest in fingerprint.values.items())
 
 

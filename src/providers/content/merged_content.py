@@ -109,5 +109,5 @@ class MergedContent(MergedFiles, MergedLists):
 
 
 def _site_of(hit: records.SearchHit) -> object:
-    record = hit.file or hit.row or hit.list or hit.site
+    record = hit.file or hit.list_item or hit.list or hit.site
     return None if record is None else record.site

@@ -5,9 +5,9 @@ from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 from typing import Any
 
-from providers.collab_ids import ListKey, RowKey
+from providers.collab_ids import ListItemKey, ListKey
 from providers.content.merged_sites import MergedSites
-from providers.ports.collab import Page, RowQuery
+from providers.ports.collab import ListItemQuery, Page
 from providers.records import collab as records
 from providers.records.collab import Unknown
 
@@ -47,77 +47,85 @@ class MergedLists(MergedSites):
         """Return the columns of a list, at most one minute old."""
         return await self._router.first(lambda port: port.lists.columns(key))
 
-    async def rows(
-        self, key: ListKey, query: RowQuery, *, cursor: str | None, projection: AbstractSet[str]
-    ) -> Page[records.Row]:
+    async def list_items(
+        self,
+        key: ListKey,
+        query: ListItemQuery,
+        *,
+        cursor: str | None,
+        projection: AbstractSet[str],
+    ) -> Page[records.ListItem]:
         """List the items of a list; see `RowReader.page`."""
         page = await self._router.first(
-            lambda port: port.rows.page(key, query, cursor=cursor, projection=projection)
+            lambda port: port.list_items.page(key, query, cursor=cursor, projection=projection)
         )
-        self._remember_row_files(page.items)
+        self._remember_list_item_files(page.items)
         return page
 
-    async def row(
-        self, key: RowKey, *, projection: AbstractSet[str], hidden: AbstractSet[str] = _NOTHING
-    ) -> records.Row:
-        """Read one list item, uncached; *hidden* as in `RowQuery`."""
-        row = await self._router.first(
-            lambda port: port.rows.get(key, projection=projection, hidden=hidden)
+    async def list_item(
+        self, key: ListItemKey, *, projection: AbstractSet[str], hidden: AbstractSet[str] = _NOTHING
+    ) -> records.ListItem:
+        """Read one list item, uncached; *hidden* as in `ListItemQuery`."""
+        list_item = await self._router.first(
+            lambda port: port.list_items.get(key, projection=projection, hidden=hidden)
         )
-        self._remember_row_files((row,))
-        return row
+        self._remember_list_item_files((list_item,))
+        return list_item
 
-    async def rows_by_id(
+    async def list_items_by_id(
         self,
-        keys: Collection[RowKey],
+        keys: Collection[ListItemKey],
         *,
         projection: AbstractSet[str],
         hidden: Mapping[ListKey, AbstractSet[str]] = _NOTHING_HIDDEN,
-    ) -> Mapping[RowKey, records.Row | Unknown | None]:
+    ) -> Mapping[ListItemKey, records.ListItem | Unknown | None]:
         """
         Read list items by their ids, in batches; see `MergedFiles.items`.
 
-        *hidden* as in `RowQuery`, by list.
+        *hidden* as in `ListItemQuery`, by list.
         """
-        rows = await self._router.merge(
-            keys, lambda port, some: port.rows.get_many(some, projection=projection, hidden=hidden)
+        list_items = await self._router.merge(
+            keys,
+            lambda port, some: port.list_items.get_many(some, projection=projection, hidden=hidden),
         )
-        self._remember_row_files(rows.values())
-        return rows
+        self._remember_list_item_files(list_items.values())
+        return list_items
 
-    async def create_row(
+    async def create_list_item(
         self,
         key: ListKey,
         fields: Mapping[str, Any],
         *,
         projection: AbstractSet[str],
         hidden: AbstractSet[str] = _NOTHING,
-    ) -> records.Row:
+    ) -> records.ListItem:
         """Add a list item; InvalidFields when its values do not fit."""
         port = await self._router.writer(lambda port: port.lists.get(key))
-        return await port.row_writes.create(key, fields, projection=projection, hidden=hidden)
+        return await port.list_item_writes.create(key, fields, projection=projection, hidden=hidden)
 
-    async def update_row(
+    async def update_list_item(
         self,
-        key: RowKey,
+        key: ListItemKey,
         fields: Mapping[str, Any],
         *,
         etag: str | None,
         projection: AbstractSet[str],
         hidden: AbstractSet[str] = _NOTHING,
-    ) -> records.Row:
+    ) -> records.ListItem:
         """Change some columns of a list item; InvalidFields, or Stale."""
-        port = await self._router.writer(lambda port: port.rows.get(key, projection=_NOTHING))
-        return await port.row_writes.update(
+        port = await self._router.writer(lambda port: port.list_items.get(key, projection=_NOTHING))
+        return await port.list_item_writes.update(
             key, fields, etag=etag, projection=projection, hidden=hidden
         )
 
-    async def delete_row(self, key: RowKey, *, etag: str | None) -> None:
+    async def delete_list_item(self, key: ListItemKey, *, etag: str | None) -> None:
         """Delete a list item; Stale when it is no longer at *etag*."""
-        port = await self._router.writer(lambda port: port.rows.get(key, projection=_NOTHING))
-        await port.row_writes.delete(key, etag=etag)
+        port = await self._router.writer(lambda port: port.list_items.get(key, projection=_NOTHING))
+        await port.list_item_writes.delete(key, etag=etag)
 
-    def _remember_row_files(self, rows: Iterable[records.Row | Unknown | None]) -> None:
-        for row in rows:
-            if isinstance(row, records.Row) and isinstance(row.file, records.File):
-                self._remember_file(row.file)
+    def _remember_list_item_files(
+        self, list_items: Iterable[records.ListItem | Unknown | None]
+    ) -> None:
+        for list_item in list_items:
+            if isinstance(list_item, records.ListItem) and isinstance(list_item.file, records.File):
+                self._remember_file(list_item.file)

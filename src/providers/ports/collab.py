@@ -154,7 +154,7 @@ class FileQuery(msgspec.Struct, frozen=True, kw_only=True):
     limit: int = 25
 
 
-class RowQuery(msgspec.Struct, frozen=True, kw_only=True):
+class ListItemQuery(msgspec.Struct, frozen=True, kw_only=True):
     """
     A listing of list items.
 

@@ -7,7 +7,7 @@ import pytest
 from collab_upstream import ANN, BOB, FILE, HOST, READ, ROW, WRITE, key, list_key
 
 from policy.wildcards import Wildcard
-from providers.collab_ids import ItemKey, RowKey
+from providers.collab_ids import ItemKey, ListItemKey
 from providers.content.ancestors import MAX_DEPTH, AncestorCache
 from providers.content.merged_content import MergedContent
 from providers.failures import (
@@ -22,9 +22,9 @@ from providers.failures import (
 from providers.ports.collab import (
     FileQuery,
     InvalidCursor,
+    ListItemQuery,
     Order,
     ReadOnlyContent,
-    RowQuery,
     SearchQuery,
     Upload,
 )
@@ -301,8 +301,8 @@ async def test_read_only_connections_do_not_write(tenant):
     for call in (
         content.rename(key(tenant.text), "a.txt", etag=None),
         content.upload(key(tenant.boats), Upload(name="a", chunks=bytes_(), size=1)),
-        content.create_row(list_key(tenant.berths), {"Title": "x"}, projection=ROW),
-        content.delete_row(RowKey(*list_key(tenant.berths), "1"), etag=None),
+        content.create_list_item(list_key(tenant.berths), {"Title": "x"}, projection=ROW),
+        content.delete_list_item(ListItemKey(*list_key(tenant.berths), "1"), etag=None),
     ):
         with pytest.raises(ReadOnlyContent):
             await call
@@ -325,7 +325,7 @@ async def test_writes_go_to_the_writable_connection(tenant):
     file = await content.upload(
         key(tenant.boats), Upload(name="a.txt", chunks=single_chunk(), size=1)
     )
-    row = await content.create_row(list_key(tenant.berths), {"Title": "x"}, projection=ROW)
+    row = await content.create_list_item(list_key(tenant.berths), {"Title": "x"}, projection=ROW)
 
     assert (file.name, row.name) == ("a.txt", "x")
     assert content.can_write is True
@@ -670,10 +670,14 @@ async def test_list_items_come_from_the_connection_that_sees_them(tenant):
     board_list = tenant.make.list_in(tenant.board, "Board list", (), [{"Title": "x"}])
     tenant.make.save()
     content = merged(tenant.delegated(), tenant.selected(tenant.board))
-    keys = [RowKey(*list_key(board_list), "1"), RowKey(*list_key(tenant.berths), "2")]
+    keys = [ListItemKey(*list_key(board_list), "1"), ListItemKey(*list_key(tenant.berths), "2")]
 
-    page = await content.rows(list_key(board_list), RowQuery(), cursor=None, projection=ROW)
-    rows = await content.rows_by_id([*keys, RowKey(*list_key(board_list), "9")], projection=ROW)
+    page = await content.list_items(
+        list_key(board_list), ListItemQuery(), cursor=None, projection=ROW
+    )
+    rows = await content.list_items_by_id(
+        [*keys, ListItemKey(*list_key(board_list), "9")], projection=ROW
+    )
 
     assert [row.name for row in page.items] == ["x"]
     assert [row and row.name for row in rows.values()] == ["x", "Berth 2", None]

@@ -13,7 +13,9 @@ FILE = {"params": {"fileName": "sketch.pdf", "conflictBehavior": "rename"}, "con
 @pytest.mark.parametrize(
     ("does", "path", "arguments"),
     [
-        pytest.param("create_row", lambda of: of.path("berths", 0), {"json": ITEM}, id="an item"),
+        pytest.param(
+            "create_list_item", lambda of: of.path("berths", 0), {"json": ITEM}, id="an item"
+        ),
         pytest.param(
             "share", lambda of: f"/files/{of.id('sketch')}/share", {"json": PEOPLE}, id="a letter"
         ),

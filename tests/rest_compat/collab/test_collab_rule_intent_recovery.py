@@ -88,7 +88,7 @@ def lost_calls(monkeypatch):
     async def lose_call(*_, **__):
         raise OutcomeUnknown
 
-    for method in ("upload", "create_folder", "create_row"):
+    for method in ("upload", "create_folder", "create_list_item"):
         monkeypatch.setattr(f"providers.content.merged_content.MergedContent.{method}", lose_call)
 
 

@@ -22,10 +22,10 @@ from policy.rule_chain import Rules
 from policy.rule_facts import UNKNOWN, Facts, UnknownFact
 from policy.rules import Disclosure
 from policy.vocabulary import Surface
-from providers.collab_ids import ROOT, ItemKey, ListKey, RowKey
+from providers.collab_ids import ROOT, ItemKey, ListItemKey, ListKey
 from providers.content.merged_content import MergedContent
 from providers.failures import Missing
-from providers.records.collab import Drive, File, Row, Site, SiteList
+from providers.records.collab import Drive, File, ListItem, Site, SiteList
 
 T = TypeVar("T")
 NOTHING: frozenset[str] = frozenset()
@@ -44,10 +44,10 @@ class AccessibleFile(msgspec.Struct, frozen=True):
         return above if above is UNKNOWN else above | {(self.file.drive, self.file.item)}
 
 
-class AccessibleRow(msgspec.Struct, frozen=True):
+class AccessibleListItem(msgspec.Struct, frozen=True):
     """A list item with the facts that the decision was based on."""
 
-    row: Row
+    list_item: ListItem
     facts: Facts
 
 
@@ -174,30 +174,30 @@ class AccessChecker:
             self.require_allowed(facts)
         return site_list
 
-    async def read_row(
+    async def read_list_item(
         self,
-        key: RowKey,
+        key: ListItemKey,
         *,
         projection: AbstractSet[str] = NOTHING,
         hidden: AbstractSet[str] = NOTHING,
-    ) -> AccessibleRow:
+    ) -> AccessibleListItem:
         """Read a list item, without the columns in *hidden*; raises as `read_file`."""
         ids = self.fact_loader.list_id_facts(key.of, key.item)
         disclosure = self._rules.disclosure(ids)
-        attributes = projection | self.fact_loader.row_attributes
+        attributes = projection | self.fact_loader.list_item_attributes
         records, fact_loader = self._fresh(disclosure)
-        row = await self._read(
+        list_item = await self._read(
             disclosure,
-            lambda: records.row(key, projection=attributes, hidden=hidden),
+            lambda: records.list_item(key, projection=attributes, hidden=hidden),
             ids=ids,
             pad_calls=lambda: self._pad_calls(key),
         )
-        (facts,) = await fact_loader.load_row_facts([row])
+        (facts,) = await fact_loader.load_list_item_facts([list_item])
         self.fact_loader.merge(fact_loader)
         if not self.allows(facts):
             await self._pad_calls(key)
         self.require_allowed(facts)
-        return AccessibleRow(row, facts)
+        return AccessibleListItem(list_item, facts)
 
     # -- many
 
@@ -224,9 +224,11 @@ class AccessChecker:
             )
         return frozenset(key for key in keys if self._folder_visibility[key])
 
-    async def check_rows(self, rows: Sequence[Row]) -> list[bool]:
-        """Return whether each list item may be seen, in the order of *rows*."""
-        return [self.allows(facts) for facts in await self.fact_loader.load_row_facts(rows)]
+    async def check_list_items(self, list_items: Sequence[ListItem]) -> list[bool]:
+        """Return whether each list item may be seen, in the order of *list_items*."""
+        return [
+            self.allows(facts) for facts in await self.fact_loader.load_list_item_facts(list_items)
+        ]
 
     def visible_lists(self, lists: Sequence[SiteList]) -> list[SiteList]:
         """Return the lists that may be seen."""
@@ -237,7 +239,7 @@ class AccessChecker:
         """Return the lists of which every item may be seen, whatever it is."""
         visible = set()
         for site_list in await self.records.lists(keys):
-            facts = self.fact_loader.shared_row_facts(site_list)
+            facts = self.fact_loader.shared_list_item_facts(site_list)
             if self._rules.blocking_rule(facts) is None and self._rules.allows_contents(facts):
                 visible.add(site_list.key)
         return frozenset(visible)
@@ -356,7 +358,7 @@ class AccessChecker:
         is_even = disclosure is Disclosure.UNDISCLOSED
         return self.records.exhaustive() if is_even else self.records
 
-    async def _pad_calls(self, key: ItemKey | RowKey) -> None:
+    async def _pad_calls(self, key: ItemKey | ListItemKey) -> None:
         """
         Pad upstream calls so that *missing* and *denied* take the same number.
 
@@ -366,7 +368,9 @@ class AccessChecker:
         if isinstance(key, ItemKey):
             await self.fact_loader.pad_calls(lambda: content.items([key], projection=NOTHING))
         else:
-            await self.fact_loader.pad_calls(lambda: content.rows_by_id([key], projection=NOTHING))
+            await self.fact_loader.pad_calls(
+                lambda: content.list_items_by_id([key], projection=NOTHING)
+            )
 
     async def _read(
         self,

@@ -19,9 +19,9 @@ from policy.vocabulary import Code, RuleType
 from providers.content.fingerprints import FileFingerprint, Fingerprint, TimeWindow, find_file
 from providers.dry_run import in_dry_run
 from providers.failures import Missing, OutcomeUnknown, ProviderFailure, TimedOut, Unreachable
-from providers.records.collab import File, Row
+from providers.records.collab import File, ListItem
 
-Created = TypeVar("Created", File, Row)
+Created = TypeVar("Created", File, ListItem)
 
 
 class RuleNotStored(Refusal):
@@ -125,7 +125,7 @@ async def _make_and_look_up(
         return file  # type: ignore[return-value] # with the fingerprint of a file
 
 
-def _pattern(made: File | Row) -> str:
+def _pattern(made: File | ListItem) -> str:
     if isinstance(made, File):
         return f"{made.drive}:{made.item}"
     return f"{made.list}:{made.number}"

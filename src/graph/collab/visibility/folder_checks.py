@@ -16,15 +16,15 @@ from policy.rule_facts import UNKNOWN, Facts
 from providers.collab_ids import ItemKey
 from providers.failures import Missing
 from providers.ports.collab import FileQuery, Order
-from providers.records.collab import File, Row
+from providers.records.collab import File, ListItem
 
 MAX_PAGES = 25  # listed for one change
 MAX_ENTRIES = 1000
 _PAGE_SIZE = 200
 # MergedContent types of folders: docs/spec/upstream/microsoft-files.md#lists.
 _FOLDER_TYPE = "0x0120"
-# The attributes of a list item that `require_row_contents_allowed` needs.
-ROW_ATTRIBUTES = frozenset({"file", "content_type_id"})
+# The attributes of a list item that `require_list_item_contents_allowed` needs.
+LIST_ITEM_ATTRIBUTES = frozenset({"file", "content_type_id"})
 
 
 async def require_contents_allowed(access: AccessChecker, target: AccessibleFile) -> None:
@@ -49,17 +49,19 @@ async def require_contents_allowed(access: AccessChecker, target: AccessibleFile
                 break
 
 
-async def require_row_contents_allowed(access: AccessChecker, row: Row, facts: Facts) -> None:
+async def require_list_item_contents_allowed(
+    access: AccessChecker, list_item: ListItem, facts: Facts
+) -> None:
     """
     Raise Blocked unless everything in a list item that is a folder is allowed; others pass.
 
-    *row* was read with `ROW_ATTRIBUTES`. A folder of a list that is no library cannot be walked:
-    rules about places must settle it.
+    *list_item* was read with `LIST_ITEM_ATTRIBUTES`. A folder of a list that is not a library
+    cannot be walked: rules about places must settle it.
     """
-    if isinstance(row.file, File):
-        await require_contents_allowed(access, AccessibleFile(row.file, facts))
+    if isinstance(list_item.file, File):
+        await require_contents_allowed(access, AccessibleFile(list_item.file, facts))
         return
-    content_type = row.content_type_id
+    content_type = list_item.content_type_id
     is_plain = isinstance(content_type, str) and not content_type.lower().startswith(_FOLDER_TYPE)
     inside = replace(facts, list_item_id=UNKNOWN)
     if not is_plain and not access.allows_all_inside(inside):

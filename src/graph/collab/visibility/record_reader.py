@@ -9,10 +9,10 @@ from collections.abc import Collection, Sequence
 from collections.abc import Set as AbstractSet
 
 from graph.loaders.content_loaders import ContentLoaders
-from providers.collab_ids import ROOT, ItemKey, ListKey, RowKey
+from providers.collab_ids import ROOT, ItemKey, ListItemKey, ListKey
 from providers.content.merged_content import MergedContent
 from providers.fanout import gather_results
-from providers.records.collab import Column, Drive, File, Row, Site, SiteList
+from providers.records.collab import Column, Drive, File, ListItem, Site, SiteList
 
 
 class RecordReader:
@@ -38,13 +38,13 @@ class RecordReader:
             return await self.content.item(key, projection=projection)
         return await self.loaders.item(key, frozenset(projection))
 
-    async def row(
-        self, key: RowKey, *, projection: AbstractSet[str], hidden: AbstractSet[str]
-    ) -> Row:
-        """Read a list item; *hidden* as in `RowQuery`."""
+    async def list_item(
+        self, key: ListItemKey, *, projection: AbstractSet[str], hidden: AbstractSet[str]
+    ) -> ListItem:
+        """Read a list item; *hidden* as in `ListItemQuery`."""
         if self.loaders is None:
-            return await self.content.row(key, projection=projection, hidden=hidden)
-        return await self.loaders.row(key, frozenset(projection), hidden=hidden)
+            return await self.content.list_item(key, projection=projection, hidden=hidden)
+        return await self.loaders.list_item(key, frozenset(projection), hidden=hidden)
 
     async def site(self, site: str) -> Site:
         """Read a site."""

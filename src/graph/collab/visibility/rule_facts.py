@@ -22,7 +22,7 @@ from providers.collab_ids import ListKey
 from providers.content.ancestors import Ancestors
 from providers.content.merged_content import MergedContent
 from providers.records import collab as records
-from providers.records.collab import Drive, File, FileLabel, Row, SiteList
+from providers.records.collab import Drive, File, FileLabel, ListItem, SiteList
 
 # Rule type -> the attributes of a file, or of a list item, that the decision needs.
 _FILE_ATTRIBUTES: Mapping[RuleType, tuple[str, ...]] = MappingProxyType(
@@ -33,7 +33,7 @@ _FILE_ATTRIBUTES: Mapping[RuleType, tuple[str, ...]] = MappingProxyType(
         RuleType.CONTENT_TYPE_ID: ("content_type_id",),
     }
 )
-_ROW_ATTRIBUTES: Mapping[RuleType, tuple[str, ...]] = MappingProxyType(
+_LIST_ITEM_ATTRIBUTES: Mapping[RuleType, tuple[str, ...]] = MappingProxyType(
     {
         RuleType.FILE_ID: ("file",),
         RuleType.FOLDER: ("file",),
@@ -81,9 +81,9 @@ class FactLoader(msgspec.Struct):
         return self._attributes(_FILE_ATTRIBUTES)
 
     @property
-    def row_attributes(self) -> frozenset[str]:
-        """The attributes of `Row` that the rules need."""
-        return self._attributes(_ROW_ATTRIBUTES)
+    def list_item_attributes(self) -> frozenset[str]:
+        """The attributes of `ListItem` that the rules need."""
+        return self._attributes(_LIST_ITEM_ATTRIBUTES)
 
     # -- facts of records
 
@@ -104,19 +104,19 @@ class FactLoader(msgspec.Struct):
             )
         return [self._file_facts(file) for file in files]
 
-    async def load_row_facts(self, rows: Sequence[Row]) -> list[Facts]:
-        """Return the facts of each list item, its file's included, in the order of *rows*."""
-        files = [row.file for row in rows if isinstance(row.file, File)]
+    async def load_list_item_facts(self, list_items: Sequence[ListItem]) -> list[Facts]:
+        """Return the facts of each list item, its file's included, in the order of *list_items*."""
+        files = [list_item.file for list_item in list_items if isinstance(list_item.file, File)]
         file_facts = await self.load_file_facts(files)
         facts_by_key = dict(zip([file.key for file in files], file_facts, strict=True))
-        return [self._row_facts(row, facts_by_key) for row in rows]
+        return [self._list_item_facts(list_item, facts_by_key) for list_item in list_items]
 
     def list_facts(self, site_list: SiteList) -> Facts:
         """Return the facts of a list; if it is a library, the library's as well."""
         drive_id = _fact(site_list.drive)
         return Facts(drive_id=drive_id, site_id=site_list.site, list_id=site_list.list)
 
-    def shared_row_facts(self, site_list: SiteList) -> Facts:
+    def shared_list_item_facts(self, site_list: SiteList) -> Facts:
         """Return the facts that all items of a list share; the others are UNKNOWN."""
         file_facts = _NO_FILE
         if site_list.drive is not None:
@@ -238,16 +238,16 @@ class FactLoader(msgspec.Struct):
             content_type_id=None if file.is_root else _fact(file.content_type_id),
         )
 
-    def _row_facts(self, row: Row, facts_by_key: Mapping[Key, Facts]) -> Facts:
-        file_facts = _NO_FILE if row.file is None else _UNKNOWN_FILE
-        if isinstance(row.file, File):
-            file_facts = facts_by_key[row.file.key]
+    def _list_item_facts(self, list_item: ListItem, facts_by_key: Mapping[Key, Facts]) -> Facts:
+        file_facts = _NO_FILE if list_item.file is None else _UNKNOWN_FILE
+        if isinstance(list_item.file, File):
+            file_facts = facts_by_key[list_item.file.key]
         return replace(
             file_facts,
-            site_id=row.site,
-            list_id=row.list,
-            list_item_id=row.number,
-            content_type_id=_fact(row.content_type_id),
+            site_id=list_item.site,
+            list_id=list_item.list,
+            list_item_id=list_item.number,
+            content_type_id=_fact(list_item.content_type_id),
         )
 
 

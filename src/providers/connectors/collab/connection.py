@@ -15,8 +15,8 @@ from providers.connectors.collab.files.reading import FileReader
 from providers.connectors.collab.files.sites_and_libraries import SiteReader
 from providers.connectors.collab.files.uploads import FileUploader
 from providers.connectors.collab.files.writing import FileWriter
-from providers.connectors.collab.lists.item_writing import RowWriter
-from providers.connectors.collab.lists.items import RowReader
+from providers.connectors.collab.lists.item_writing import ListItemWriter
+from providers.connectors.collab.lists.items import ListItemReader
 from providers.connectors.collab.lists.lists import ListReader
 from providers.connectors.collab.paging import PageReader
 from providers.connectors.collab.search.search import IndexSearch
@@ -49,8 +49,8 @@ class CollabConnection:
         self.uploads = FileUploader(context, sites)
         self.labels = LabelReader(context, sites, files)
         self.lists = lists = ListReader(context, sites)
-        self.rows = rows = RowReader(context, sites, lists)
-        self.row_writes = RowWriter(context, sites, lists, rows)
+        self.list_items = list_items = ListItemReader(context, sites, lists)
+        self.list_item_writes = ListItemWriter(context, sites, lists, list_items)
         self._search: IndexSearch | SelectedSiteSearch = (
             SelectedSiteSearch(context, sites, files, lists)
             if context.is_selected

@@ -238,13 +238,13 @@ def _grant(
 # -- list items
 
 
-def row(
+def list_item(
     item: response_types.ListItem,
     key: ListKey,
     projection: AbstractSet[str],
     *,
     selection: FieldSelection = ALL_FIELDS,
-) -> records.Row:
+) -> records.ListItem:
     """
     Map a list item.
 
@@ -264,7 +264,7 @@ def row(
     }
     fields |= dict.fromkeys(selection.nulled)
     content_type = item.content_type
-    return records.Row(
+    return records.ListItem(
         site=key.site,
         list=key.list,
         number=item.id,
@@ -284,7 +284,7 @@ def row(
         last_modified_by=_name(item.last_modified_by) if "last_modified_by" in projection else None,
         etag=item.etag,
         content_type_id=_content_type_id(item),
-        file=_file_of_row(item, projection),
+        file=_file_of_list_item(item, projection),
     )
 
 
@@ -300,7 +300,7 @@ def _name(identities: response_types.IdentitySet | None) -> str | None:
     return None if identity is None else identity.display_name or identity.email
 
 
-def _file_of_row(
+def _file_of_list_item(
     item: response_types.ListItem, projection: AbstractSet[str]
 ) -> records.File | records.Unknown | None:
     """Return the file behind a list item; None when there surely is none."""

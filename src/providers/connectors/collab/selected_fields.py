@@ -42,7 +42,7 @@ COLUMN_MEMBERS = (
     "personOrGroup,term,text,thumbnail"
 )
 
-_ROW: Mapping[str, tuple[str, ...]] = MappingProxyType(
+_LIST_ITEM: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "web_url": ("webUrl",),
         "content_type": ("contentType",),
@@ -69,7 +69,7 @@ def file(projection: AbstractSet[str]) -> Params:
     return (select,)
 
 
-def row(projection: AbstractSet[str], columns: tuple[str, ...] | None) -> Params:
+def list_item(projection: AbstractSet[str], columns: tuple[str, ...] | None) -> Params:
     """
     Return the options that select attributes of a list item.
 
@@ -77,7 +77,9 @@ def row(projection: AbstractSet[str], columns: tuple[str, ...] | None) -> Params
         projection: Attributes of `records.Row`.
         columns: The columns that `fields` must contain; None: every column.
     """
-    names = [name for attribute, names in _ROW.items() if attribute in projection for name in names]
+    names = [
+        name for attribute, names in _LIST_ITEM.items() if attribute in projection for name in names
+    ]
     parts = []
     if "fields" in projection and columns is None:
         parts.append("fields")

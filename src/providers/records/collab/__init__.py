@@ -25,7 +25,7 @@ from providers.records.collab.files import (
     media_type,
     shared_with,
 )
-from providers.records.collab.lists import Column, Row, SiteList
+from providers.records.collab.lists import Column, ListItem, SiteList
 from providers.records.collab.search import SearchHit
 from providers.records.collab.sites import Drive, Site
 
@@ -39,8 +39,8 @@ __all__ = [
     "FileLabel",
     "FileLabels",
     "FileLink",
+    "ListItem",
     "Permission",
-    "Row",
     "SearchHit",
     "SensitivityLabel",
     "Site",

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Literal
 
 from providers import collab_ids
-from providers.collab_ids import ItemKey, RowKey
+from providers.collab_ids import ItemKey, ListItemKey
 from providers.records.base import Record
 from providers.records.collab.facts import UNKNOWN, Fact, UnknownType
 
@@ -100,13 +100,13 @@ class File(Record, frozen=True):
 
     @property
     def of_list_id(self) -> str | None:
-        return self.row_id and self.row_id.partition(":item:")[0]
+        return self.of_list_item_id and self.of_list_item_id.partition(":item:")[0]
 
     @property
-    def row_id(self) -> str | None:
+    def of_list_item_id(self) -> str | None:
         known = (self.site, self.list_id, self.list_item_id)
         facts = [fact for fact in known if isinstance(fact, str)]
-        return collab_ids.join_row(RowKey(*facts)) if len(facts) == 3 else None
+        return collab_ids.join_list_item(ListItemKey(*facts)) if len(facts) == 3 else None
 
     @property
     def parent_folder_id(self) -> str | None:

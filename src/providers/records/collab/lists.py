@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from providers import collab_ids
-from providers.collab_ids import ListKey, RowKey
+from providers.collab_ids import ListItemKey, ListKey
 from providers.records.base import Record
 from providers.records.collab.facts import UNKNOWN, Fact, UnknownType
 from providers.records.collab.files import File, FileLabels
@@ -75,7 +75,7 @@ class SiteList(Record, frozen=True):
         return ListKey(self.site, self.list)
 
 
-class Row(Record, frozen=True):
+class ListItem(Record, frozen=True):
     """
     A list item.
 
@@ -108,7 +108,7 @@ class Row(Record, frozen=True):
 
     @property
     def id(self) -> str:
-        return collab_ids.join_row(self.key)
+        return collab_ids.join_list_item(self.key)
 
     @property
     def site_id(self) -> str:
@@ -123,5 +123,5 @@ class Row(Record, frozen=True):
         return self.file.id if isinstance(self.file, File) else None
 
     @property
-    def key(self) -> RowKey:
-        return RowKey(self.site, self.list, self.number)
+    def key(self) -> ListItemKey:
+        return ListItemKey(self.site, self.list, self.number)

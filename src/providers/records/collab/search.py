@@ -4,13 +4,13 @@ from datetime import datetime
 
 from providers.records.base import Record
 from providers.records.collab.files import File
-from providers.records.collab.lists import Row, SiteList
+from providers.records.collab.lists import ListItem, SiteList
 from providers.records.collab.sites import Site
 
 
 class SearchHit(Record, frozen=True):
     """
-    A hit of a search. Exactly one of *file*, *row*, *list* and *site* is set, with its facts.
+    A hit of a search. Exactly one of *file*, *list_item*, *list* and *site* is set, with its facts.
 
     Attributes:
         entity_type: "driveItem", "listItem", "list" or "site".
@@ -23,7 +23,7 @@ class SearchHit(Record, frozen=True):
     web_url: str | None = None
     last_modified_date_time: datetime | None = None
     file: File | None = None
-    row: Row | None = None
+    list_item: ListItem | None = None
     list: SiteList | None = None
     site: Site | None = None
 
@@ -32,11 +32,11 @@ class SearchHit(Record, frozen=True):
         """A key that a file and its list item share."""
         if self.file is not None and isinstance(self.file.list_id, str):
             return (self.file.list_id, self.file.list_item_id)
-        if self.row is not None:
-            return (self.row.list, self.row.number)
+        if self.list_item is not None:
+            return (self.list_item.list, self.list_item.number)
         return self.id
 
     @property
     def id(self) -> str:
-        record = self.file or self.row or self.list or self.site
+        record = self.file or self.list_item or self.list or self.site
         return record.id if record is not None else ""

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from providers import collab_ids, registry
-from providers.collab_ids import ItemKey, ListKey, RowKey
+from providers.collab_ids import ItemKey, ListItemKey, ListKey
 from providers.connectors.collab.failures import classify
 from providers.failures import (
     Broken,
@@ -331,7 +331,7 @@ async def test_a_list_item_with_another_id_is_missing():
     upstream = Upstream(lambda _: {"id": "8", "fields": {}})
 
     with pytest.raises(Missing):
-        await upstream.port.rows.get(RowKey(SITE, LIST, "7"), projection=frozenset())
+        await upstream.port.list_items.get(ListItemKey(SITE, LIST, "7"), projection=frozenset())
 
 
 async def test_lists_of_another_site_are_missing():
@@ -359,7 +359,7 @@ async def test_lists_of_another_site_are_missing():
             id="a folder",
         ),
         pytest.param(
-            lambda port: port.row_writes.create(
+            lambda port: port.list_item_writes.create(
                 ListKey(SITE, LIST), {}, projection=frozenset({"fields"}), hidden=frozenset()
             ),
             id="a list item",

@@ -3,9 +3,9 @@
 import pytest
 from collab_upstream import ROW, column, key, list_key
 
-from providers.collab_ids import RowKey
+from providers.collab_ids import ListItemKey
 from providers.failures import Missing, Stale, Throttled
-from providers.ports.collab import InvalidCursor, InvalidFields, InvalidFilter, RowQuery
+from providers.ports.collab import InvalidCursor, InvalidFields, InvalidFilter, ListItemQuery
 from providers.records.collab import UNKNOWN
 from sandbox.collab import records as r
 
@@ -16,10 +16,10 @@ async def titles(port, one, *, limit=50, projection=TITLE, **query):
     """Return the names of all items of a listing, read page by page."""
     names, cursor, pages = [], None, 0
     while pages == 0 or cursor is not None:
-        page = await port.rows.page(
-            list_key(one), RowQuery(limit=limit, **query), cursor=cursor, projection=projection
+        page = await port.list_items.page(
+            list_key(one), ListItemQuery(limit=limit, **query), cursor=cursor, projection=projection
         )
-        names += [row.name for row in page.items]
+        names += [item.name for item in page.items]
         cursor, pages = page.next, pages + 1
         assert pages < 50
     return names
@@ -44,54 +44,61 @@ async def test_list_items_are_ordered_by_id(tenant, port):
 
 
 async def test_reading_every_attribute_of_a_list_item(tenant, port):
-    row = await port.rows.get(RowKey(*list_key(tenant.berths), "4"), projection=ROW)
+    item = await port.list_items.get(ListItemKey(*list_key(tenant.berths), "4"), projection=ROW)
 
-    assert row.id == f"collab:site:{tenant.yard.id}:list:{tenant.berths.id}:item:4"
-    assert row.name == "Berth 4"
-    assert (row.content_type, row.content_type_id) == ("Item", "0x0100")
-    assert (row.created_by, row.last_modified_by) == ("Ann Miller", "Ann Miller")
-    assert row.web_url == "https://content.x.test/sites/yard/Lists/Berths/4_.000"
-    assert {name: row.fields[name] for name in ("Title", "Length", "Paid", "State")} == {
+    assert item.id == f"collab:site:{tenant.yard.id}:list:{tenant.berths.id}:item:4"
+    assert item.name == "Berth 4"
+    assert (item.content_type, item.content_type_id) == ("Item", "0x0100")
+    assert (item.created_by, item.last_modified_by) == ("Ann Miller", "Ann Miller")
+    assert item.web_url == "https://content.x.test/sites/yard/Lists/Berths/4_.000"
+    assert {name: item.fields[name] for name in ("Title", "Length", "Paid", "State")} == {
         "Title": "Berth 4",
         "Length": 8,
         "Paid": True,
         "State": "Let",
     }
-    assert "id" not in row.fields
-    assert not [name for name in row.fields if "@" in name]
-    assert row.etag.startswith('"')
-    assert row.file is None
+    assert "id" not in item.fields
+    assert not [name for name in item.fields if "@" in name]
+    assert item.etag.startswith('"')
+    assert item.file is None
 
 
 async def test_a_list_item_of_a_library_carries_its_file(tenant, port):
     library = tenant.store.get(r.Library, tenant.plan.drive_id)
-    row_key = RowKey(library.site_id, library.list_id, str(tenant.plan.number))
+    item_key = ListItemKey(library.site_id, library.list_id, str(tenant.plan.number))
 
-    row = await port.rows.get(row_key, projection=ROW)
+    item = await port.list_items.get(item_key, projection=ROW)
 
-    assert row.name == "Plan é.docx"
-    assert row.file.key == key(tenant.plan)
-    assert row.file.parent == key(tenant.inner)
-    assert row.file.media_type.endswith("wordprocessingml.document")
+    assert item.name == "Plan é.docx"
+    assert item.file.key == key(tenant.plan)
+    assert item.file.parent == key(tenant.inner)
+    assert item.file.media_type.endswith("wordprocessingml.document")
 
 
 async def test_only_wanted_attributes_are_selected(tenant, port):
-    row = await port.rows.get(RowKey(*list_key(tenant.berths), "4"), projection=frozenset())
+    item = await port.list_items.get(
+        ListItemKey(*list_key(tenant.berths), "4"), projection=frozenset()
+    )
 
-    assert (row.name, row.fields, row.content_type_id, row.file) == (None, None, UNKNOWN, UNKNOWN)
+    assert (item.name, item.fields, item.content_type_id, item.file) == (
+        None,
+        None,
+        UNKNOWN,
+        UNKNOWN,
+    )
     assert tenant.calls[0]["query"] == {"$select": ["id"]}
 
 
 async def test_only_selected_columns_are_returned(tenant, port):
-    query = RowQuery(select=("Length", "State"), filter="Paid eq true", limit=2)
+    query = ListItemQuery(select=("Length", "State"), filter="Paid eq true", limit=2)
 
-    page = await port.rows.page(list_key(tenant.berths), query, cursor=None, projection=ROW)
+    page = await port.list_items.page(list_key(tenant.berths), query, cursor=None, projection=ROW)
 
-    assert [row.fields for row in page.items[:2]] == [
+    assert [item.fields for item in page.items[:2]] == [
         {"Length": 4, "State": "Free"},
         {"Length": 8, "State": "Let"},
     ]
-    assert [row.name for row in page.items[:2]] == berths(2, 4)
+    assert [item.name for item in page.items[:2]] == berths(2, 4)
 
 
 @pytest.mark.parametrize(
@@ -161,17 +168,17 @@ async def test_a_filter_combined_with_an_order(tenant, port):
 )
 async def test_queries_that_do_not_fit_the_columns_are_invalid(tenant, port, query):
     with pytest.raises(InvalidFilter):
-        await port.rows.page(
-            list_key(tenant.berths), RowQuery(**query), cursor=None, projection=TITLE
+        await port.list_items.page(
+            list_key(tenant.berths), ListItemQuery(**query), cursor=None, projection=TITLE
         )
 
 
 async def test_filters_on_unindexed_columns_warn(tenant, port):
-    query = RowQuery(filter="Paid eq true and State eq 'Let' and contains(Title,'4')")
+    query = ListItemQuery(filter="Paid eq true and State eq 'Let' and contains(Title,'4')")
 
-    page = await port.rows.page(list_key(tenant.berths), query, cursor=None, projection=TITLE)
+    page = await port.list_items.page(list_key(tenant.berths), query, cursor=None, projection=TITLE)
 
-    assert [row.name for row in page.items] == berths(4)
+    assert [item.name for item in page.items] == berths(4)
     assert page.warnings == (
         "The filter uses columns without an index, which may be slow: Paid, Title.",
     )
@@ -181,9 +188,9 @@ async def test_filters_on_unindexed_columns_warn(tenant, port):
 
 
 async def test_filters_on_indexed_columns_do_not_warn(tenant, port):
-    query = RowQuery(filter="State eq 'Let'")
+    query = ListItemQuery(filter="State eq 'Let'")
 
-    page = await port.rows.page(list_key(tenant.berths), query, cursor=None, projection=TITLE)
+    page = await port.list_items.page(list_key(tenant.berths), query, cursor=None, projection=TITLE)
 
     assert page.warnings == ()
     assert "prefer" not in tenant.calls[-1]["headers"]
@@ -204,9 +211,11 @@ async def test_a_throttled_filter_is_not_sent_again(tenant):
     tenant.store.settings.threshold = 5
     tenant.store.settings.threshold_status = 429
     access = tenant.delegated()
-    query = RowQuery(filter="Paid eq true")
+    query = ListItemQuery(filter="Paid eq true")
     with pytest.raises(Throttled):
-        await access.port.rows.page(list_key(tenant.berths), query, cursor=None, projection=TITLE)
+        await access.port.list_items.page(
+            list_key(tenant.berths), query, cursor=None, projection=TITLE
+        )
     tenant.origins.forget(access.info.id)
 
     assert await titles(access.port, tenant.berths, filter="Paid eq true") == berths(2, 4, 6)
@@ -219,11 +228,11 @@ async def test_ordering_and_filtering_a_long_list(tenant, port):
     tenant.make.save()
     tenant.store.settings.threshold = 1000
 
-    query = RowQuery(order_by="Rank desc", filter="not Title eq 'Row 6'", limit=3)
-    first = await port.rows.page(list_key(long), query, cursor=None, projection=TITLE)
-    second = await port.rows.page(list_key(long), query, cursor=first.next, projection=TITLE)
+    query = ListItemQuery(order_by="Rank desc", filter="not Title eq 'Row 6'", limit=3)
+    first = await port.list_items.page(list_key(long), query, cursor=None, projection=TITLE)
+    second = await port.list_items.page(list_key(long), query, cursor=first.next, projection=TITLE)
 
-    assert [row.name for row in (*first.items, *second.items)] == [
+    assert [item.name for item in (*first.items, *second.items)] == [
         "Row 13",
         "Row 20",
         "Row 27",
@@ -234,25 +243,29 @@ async def test_ordering_and_filtering_a_long_list(tenant, port):
 
 
 async def test_ordered_listings_continue_after_their_last_item(tenant, port):
-    query = RowQuery(order_by="Length desc", limit=2)
-    first = await port.rows.page(list_key(tenant.berths), query, cursor=None, projection=TITLE)
+    query = ListItemQuery(order_by="Length desc", limit=2)
+    first = await port.list_items.page(
+        list_key(tenant.berths), query, cursor=None, projection=TITLE
+    )
     tenant.store.delete(tenant.store.row(tenant.berths.id, 7))
 
-    rest = await port.rows.page(list_key(tenant.berths), query, cursor=first.next, projection=TITLE)
-    again = await port.rows.page(
+    rest = await port.list_items.page(
+        list_key(tenant.berths), query, cursor=first.next, projection=TITLE
+    )
+    again = await port.list_items.page(
         list_key(tenant.berths), query, cursor=first.cursors[0], projection=TITLE
     )
 
-    assert [row.name for row in rest.items] == berths(5, 4)
-    assert [row.name for row in again.items] == berths(5, 4)
+    assert [item.name for item in rest.items] == berths(5, 4)
+    assert [item.name for item in again.items] == berths(5, 4)
 
 
 @pytest.mark.parametrize("cursor", ["", "x1:", "o", "o1", "d", "s1", "o٣:x"])
 async def test_foreign_cursors_are_invalid(tenant, port, cursor):
-    query = RowQuery(order_by="Length desc" if cursor.startswith("o") else None)
+    query = ListItemQuery(order_by="Length desc" if cursor.startswith("o") else None)
 
     with pytest.raises(InvalidCursor):
-        await port.rows.page(list_key(tenant.berths), query, cursor=cursor, projection=TITLE)
+        await port.list_items.page(list_key(tenant.berths), query, cursor=cursor, projection=TITLE)
 
 
 async def test_invisible_list_items_are_missing(tenant, port):
@@ -260,21 +273,23 @@ async def test_invisible_list_items_are_missing(tenant, port):
     tenant.make.save()
 
     with pytest.raises(Missing):
-        await port.rows.page(list_key(minutes), RowQuery(), cursor=None, projection=TITLE)
+        await port.list_items.page(
+            list_key(minutes), ListItemQuery(), cursor=None, projection=TITLE
+        )
     with pytest.raises(Missing):
-        await port.rows.get(RowKey(*list_key(minutes), "1"), projection=TITLE)
-    assert await port.rows.get_many([RowKey(*list_key(minutes), "1")], projection=TITLE) == {
-        RowKey(*list_key(minutes), "1"): None
-    }
+        await port.list_items.get(ListItemKey(*list_key(minutes), "1"), projection=TITLE)
+    assert await port.list_items.get_many(
+        [ListItemKey(*list_key(minutes), "1")], projection=TITLE
+    ) == {ListItemKey(*list_key(minutes), "1"): None}
 
 
 async def test_creating_a_list_item(tenant, port):
     fields = {"Title": "Berth 8", "Length": 16, "Paid": None, "Until": "2026-03-08T00:00:00Z"}
 
-    row = await port.row_writes.create(list_key(tenant.berths), fields, projection=ROW)
+    item = await port.list_item_writes.create(list_key(tenant.berths), fields, projection=ROW)
 
-    assert (row.number, row.name) == ("8", "Berth 8")
-    assert row.fields["Length"] == 16
+    assert (item.number, item.name) == ("8", "Berth 8")
+    assert item.fields["Length"] == 16
     assert tenant.store.row(tenant.berths.id, 8).fields == {
         "Title": "Berth 8",
         "Length": 16,
@@ -295,7 +310,7 @@ async def test_creating_a_list_item(tenant, port):
 )
 async def test_invalid_fields_are_not_written(tenant, port, fields, details):
     with pytest.raises(InvalidFields) as raised:
-        await port.row_writes.create(list_key(tenant.berths), fields, projection=ROW)
+        await port.list_item_writes.create(list_key(tenant.berths), fields, projection=ROW)
 
     assert raised.value.details == tuple(details)
     assert len(tenant.store.rows(tenant.berths.id)) == 7
@@ -304,7 +319,7 @@ async def test_invalid_fields_are_not_written(tenant, port, fields, details):
 
 async def test_values_that_upstream_refuses_are_invalid_fields(tenant, port):
     with pytest.raises(InvalidFields):
-        await port.row_writes.create(
+        await port.list_item_writes.create(
             list_key(tenant.berths), {"Title": "x", "Length": "long"}, projection=ROW
         )
 
@@ -312,11 +327,11 @@ async def test_values_that_upstream_refuses_are_invalid_fields(tenant, port):
 
 
 async def test_an_update_leaves_other_columns_as_they_are(tenant, port):
-    row_key = RowKey(*list_key(tenant.berths), "4")
-    before = await port.rows.get(row_key, projection=ROW)
+    item_key = ListItemKey(*list_key(tenant.berths), "4")
+    before = await port.list_items.get(item_key, projection=ROW)
 
-    after = await port.row_writes.update(
-        row_key, {"Length": 9, "State": None}, etag=before.etag, projection=ROW
+    after = await port.list_item_writes.update(
+        item_key, {"Length": 9, "State": None}, etag=before.etag, projection=ROW
     )
 
     assert after.fields["Length"] == 9
@@ -326,42 +341,44 @@ async def test_an_update_leaves_other_columns_as_they_are(tenant, port):
 
 
 async def test_changes_of_a_stale_list_item_are_refused(tenant, port):
-    row_key = RowKey(*list_key(tenant.berths), "4")
-    before = await port.rows.get(row_key, projection=ROW)
-    await port.row_writes.update(row_key, {"Length": 9}, etag=before.etag, projection=ROW)
+    item_key = ListItemKey(*list_key(tenant.berths), "4")
+    before = await port.list_items.get(item_key, projection=ROW)
+    await port.list_item_writes.update(item_key, {"Length": 9}, etag=before.etag, projection=ROW)
 
     with pytest.raises(Stale):
-        await port.row_writes.update(row_key, {"Length": 10}, etag=before.etag, projection=ROW)
+        await port.list_item_writes.update(
+            item_key, {"Length": 10}, etag=before.etag, projection=ROW
+        )
     with pytest.raises(Stale):
-        await port.row_writes.delete(row_key, etag=before.etag)
+        await port.list_item_writes.delete(item_key, etag=before.etag)
     assert tenant.store.row(tenant.berths.id, 4).fields["Length"] == 9
 
 
 async def test_required_columns_cannot_be_cleared(tenant, port):
-    row_key = RowKey(*list_key(tenant.berths), "4")
+    item_key = ListItemKey(*list_key(tenant.berths), "4")
 
     with pytest.raises(InvalidFields):
-        await port.row_writes.update(row_key, {"Title": ""}, etag=None, projection=ROW)
+        await port.list_item_writes.update(item_key, {"Title": ""}, etag=None, projection=ROW)
 
 
 async def test_deleting_a_list_item(tenant, port):
-    row_key = RowKey(*list_key(tenant.berths), "4")
+    item_key = ListItemKey(*list_key(tenant.berths), "4")
 
-    await port.row_writes.delete(row_key, etag=None)
+    await port.list_item_writes.delete(item_key, etag=None)
 
     with pytest.raises(Missing):
-        await port.row_writes.delete(row_key, etag=None)
+        await port.list_item_writes.delete(item_key, etag=None)
     assert tenant.store.row(tenant.berths.id, 4) is None
 
 
 async def test_a_created_list_item_is_returned_even_when_rereading_fails(tenant, port):
     tenant.fault(kind="500", match="/items/8")
 
-    row = await port.row_writes.create(
+    item = await port.list_item_writes.create(
         list_key(tenant.berths), {"Title": "Berth 8"}, projection=ROW
     )
 
-    assert (row.number, row.name) == ("8", "Berth 8")
+    assert (item.number, item.name) == ("8", "Berth 8")
 
 
 async def test_lists_of_values_are_sent_with_their_type(tenant, port):
@@ -369,11 +386,11 @@ async def test_lists_of_values_are_sent_with_their_type(tenant, port):
     tagged = tenant.make.list_in(tenant.yard, "Tagged", (several,), [])
     tenant.make.save()
 
-    row = await port.row_writes.create(
+    item = await port.list_item_writes.create(
         list_key(tagged), {"Title": "x", "Tags": ["a", "b"]}, projection=ROW
     )
 
-    assert row.fields["Tags"] == ["a", "b"]
+    assert item.fields["Tags"] == ["a", "b"]
     kinds = {
         column.name: column.column_type
         for column in (await port.lists.get(list_key(tagged))).columns

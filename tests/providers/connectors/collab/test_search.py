@@ -55,7 +55,7 @@ async def test_list_item_hits_carry_facts(tenant):
 
     (hit,) = page.hits
     assert hit.id == f"collab:site:{tenant.yard.id}:list:{tenant.berths.id}:item:3"
-    assert (hit.title, hit.row.list) == ("Berth 3", tenant.berths.id)
+    assert (hit.title, hit.list_item.list) == ("Berth 3", tenant.berths.id)
 
 
 async def test_a_file_and_its_list_item_are_one_hit(tenant):
@@ -155,7 +155,7 @@ async def test_hits_of_selected_sites_are_merged_and_paged(tenant):
     assert len(set(ids)) == len(ids) == 9
     assert f"collab:drive:{tenant.secret.drive_id}:item:{tenant.secret.id}" in ids
     assert list_key(tenant.berths) in {
-        hit.row.key.of for page in pages for hit in page.hits if hit.row
+        hit.list_item.key.of for page in pages for hit in page.hits if hit.list_item
     }
 
 

@@ -3,9 +3,9 @@
 import pytest
 from collab_upstream import FILE, ROW, key, list_key
 
-from providers.collab_ids import ItemKey, RowKey
+from providers.collab_ids import ItemKey, ListItemKey
 from providers.failures import Broken, Missing
-from providers.ports.collab import RowQuery, Upload
+from providers.ports.collab import ListItemQuery, Upload
 from providers.records.collab import UNKNOWN
 from sandbox.collab import records as r
 
@@ -37,7 +37,7 @@ async def test_granted_sites_that_are_not_selected_are_missing(tenant):
     tenant.make.save()
     tenant.forget_calls()
     secret, root = key(tenant.secret), ItemKey(tenant.minutes.drive_id, "root")
-    row = RowKey(*list_key(one), "1")
+    row = ListItemKey(*list_key(one), "1")
 
     async def nothing():
         yield b"x"
@@ -55,16 +55,16 @@ async def test_granted_sites_that_are_not_selected_are_missing(tenant):
         port.file_writes.delete(secret, etag=None),
         port.lists.of_site(tenant.board.id, include_hidden=False),
         port.lists.get(list_key(one)),
-        port.rows.page(list_key(one), RowQuery(), cursor=None, projection=ROW),
-        port.rows.get(row, projection=ROW),
-        port.row_writes.create(list_key(one), {"Title": "x"}, projection=ROW),
-        port.row_writes.delete(row, etag=None),
+        port.list_items.page(list_key(one), ListItemQuery(), cursor=None, projection=ROW),
+        port.list_items.get(row, projection=ROW),
+        port.list_item_writes.create(list_key(one), {"Title": "x"}, projection=ROW),
+        port.list_item_writes.delete(row, etag=None),
     ]
     for call in calls:
         with pytest.raises(Missing):
             await call
     assert await port.files.get_many([secret], projection=NAME) == {secret: None}
-    assert await port.rows.get_many([row], projection=ROW) == {row: None}
+    assert await port.list_items.get_many([row], projection=ROW) == {row: None}
     assert await port.sites.drives([tenant.board.id]) == {tenant.board.id: None}
     assert await port.sites.get_drives([tenant.minutes.drive_id]) == {tenant.minutes.drive_id: None}
     assert await port.labels.of_files([secret]) == {secret: UNKNOWN}
@@ -123,7 +123,9 @@ async def test_reading_and_writing_in_selected_sites(tenant):
 
     file = await port.files.get(key(tenant.plan), projection=FILE)
     renamed = await port.file_writes.rename(key(tenant.text), "words.txt", etag=None)
-    row = await port.row_writes.create(list_key(tenant.berths), {"Title": "New"}, projection=ROW)
+    row = await port.list_item_writes.create(
+        list_key(tenant.berths), {"Title": "New"}, projection=ROW
+    )
 
     assert (file.name, renamed.name, row.name) == ("Plan é.docx", "words.txt", "New")
 

@@ -22,7 +22,7 @@ def split_cursor(cursor: str | None) -> tuple[str, str | None]:
     return cursor[0], cursor[1:]
 
 
-def with_strategy(page: Page[records.Row], strategy: str) -> Page[records.Row]:
+def with_strategy(page: Page[records.ListItem], strategy: str) -> Page[records.ListItem]:
     """Return a page whose cursors name a strategy."""
     return replace(
         page,

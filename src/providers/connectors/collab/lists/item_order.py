@@ -1,6 +1,6 @@
 """The order of list items: by columns, null first, then by id."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -47,26 +47,29 @@ def parse(text: str | None, columns: Mapping[str, FilterColumn]) -> tuple[Column
 
 
 def sort(
-    rows: Sequence[response_types.ListItem],
+    list_items: Iterable[response_types.ListItem],
     orders: Sequence[ColumnOrder],
     columns: Mapping[str, FilterColumn],
 ) -> list[response_types.ListItem]:
     """Return list items in order."""
-    ordered = sorted(rows, key=_id_rank)
+    ordered = sorted(list_items, key=_id_rank)
     for order in reversed(orders):
         rank = partial(_rank, column=columns[order.column])
         ordered.sort(key=rank, reverse=order.descending)
     return ordered
 
 
-def _rank(row: response_types.ListItem, column: FilterColumn) -> tuple[int, Any]:
+def _rank(list_item: response_types.ListItem, column: FilterColumn) -> tuple[int, Any]:
     """Rank missing values first, then incomparable ones, then the rest."""
-    value = row.id if column.key == "id" else (row.fields or {}).get(column.key)
+    value = list_item.id if column.key == "id" else (list_item.fields or {}).get(column.key)
     if value is None or value in ("", []):
         return (0, 0)
     comparable = to_comparable(column, value)
     return (1, str(value)) if comparable is None else (2, comparable)
 
 
-def _id_rank(row: response_types.ListItem) -> tuple[int, str]:
-    return (int(row.id) if row.id.isascii() and row.id.isdigit() else 0, row.id)
+def _id_rank(list_item: response_types.ListItem) -> tuple[int, str]:
+    return (
+        int(list_item.id) if list_item.id.isascii() and list_item.id.isdigit() else 0,
+        list_item.id,
+    )

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from providers.collab_ids import ListKey, RowKey, is_number
+from providers.collab_ids import ListItemKey, ListKey, is_number
 from providers.connectors.collab import mapping, response_types
 from providers.connectors.collab.connection_context import V1, ConnectionContext, if_match
 from providers.connectors.collab.files.sites_and_libraries import SiteReader
-from providers.connectors.collab.lists.items import RowReader
+from providers.connectors.collab.lists.items import ListItemReader
 from providers.connectors.collab.lists.lists import ListReader
 from providers.failures import Broken, ProviderFailure, Refused
 from providers.http.response import Response
@@ -22,16 +22,20 @@ _LOOKUP_ID = "LookupId"  # ends the names of the numbers of a look-up, which are
 _NUMBERS = ("number", "currency")
 
 
-class RowWriter:
+class ListItemWriter:
     """Changes list items."""
 
     def __init__(
-        self, context: ConnectionContext, sites: SiteReader, lists: ListReader, rows: RowReader
+        self,
+        context: ConnectionContext,
+        sites: SiteReader,
+        lists: ListReader,
+        list_items: ListItemReader,
     ) -> None:
         self._context = context
         self._sites = sites
         self._lists = lists
-        self._rows = rows
+        self._list_items = list_items
 
     async def create(
         self,
@@ -40,7 +44,7 @@ class RowWriter:
         *,
         projection: AbstractSet[str],
         hidden: AbstractSet[str] = frozenset(),
-    ) -> records.Row:
+    ) -> records.ListItem:
         """
         Add a list item.
 
@@ -55,24 +59,24 @@ class RowWriter:
                 {name: value for name, value in fields.items() if value is not None}
             )
         }
-        selection = await self._rows.field_selection(key, projection, hidden)
+        selection = await self._list_items.field_selection(key, projection, hidden)
         with unknown_if_ambiguous():
             response = await self._call("POST", *_address(key), json=body)
             created = response.decode(response_types.ListItem)
             if not is_number(created.id):
                 raise Broken
-        row = mapping.row(created, key, projection, selection=selection)
-        return await self._reread(RowKey(*key, created.id), row, projection, hidden)
+        list_item = mapping.list_item(created, key, projection, selection=selection)
+        return await self._reread(ListItemKey(*key, created.id), list_item, projection, hidden)
 
     async def update(
         self,
-        key: RowKey,
+        key: ListItemKey,
         fields: Mapping[str, Any],
         *,
         etag: str | None,
         projection: AbstractSet[str],
         hidden: AbstractSet[str] = frozenset(),
-    ) -> records.Row:
+    ) -> records.ListItem:
         """
         Change some columns of a list item.
 
@@ -87,12 +91,15 @@ class RowWriter:
             "PATCH", *address, json=_with_types(fields), headers=if_match(etag), item=True
         )
         changed = response_types.ListItem(id=key.item, fields=response.decode(dict[str, Any]))
-        selection = await self._rows.field_selection(key.of, projection, hidden)
+        selection = await self._list_items.field_selection(key.of, projection, hidden)
         return await self._reread(
-            key, mapping.row(changed, key.of, projection, selection=selection), projection, hidden
+            key,
+            mapping.list_item(changed, key.of, projection, selection=selection),
+            projection,
+            hidden,
         )
 
-    async def delete(self, key: RowKey, *, etag: str | None) -> None:
+    async def delete(self, key: ListItemKey, *, etag: str | None) -> None:
         """Delete a list item; Stale when it is no longer at *etag*."""
         self._sites.admit_site(key.site)
         address = (*_address(key.of), "items", key.item)
@@ -100,14 +107,14 @@ class RowWriter:
 
     async def _reread(
         self,
-        key: RowKey,
-        written: records.Row,
+        key: ListItemKey,
+        written: records.ListItem,
         projection: AbstractSet[str],
         hidden: AbstractSet[str] = frozenset(),
-    ) -> records.Row:
-        """Read a written row whole; return what the write returned when that fails."""
+    ) -> records.ListItem:
+        """Read a written list item whole; return what the write returned when that fails."""
         try:
-            return await self._rows.get(key, projection=projection, hidden=hidden)
+            return await self._list_items.get(key, projection=projection, hidden=hidden)
         except ProviderFailure:
             return written
 

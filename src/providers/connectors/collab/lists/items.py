@@ -18,7 +18,7 @@ from types import MappingProxyType
 
 from msgspec.structs import replace
 
-from providers.collab_ids import ListKey, RowKey, is_number
+from providers.collab_ids import ListItemKey, ListKey, is_number
 from providers.connectors.collab import batch, connection_context, response_types, selected_fields
 from providers.connectors.collab.batch import BatchRequest
 from providers.connectors.collab.files.sites_and_libraries import SiteReader
@@ -27,11 +27,11 @@ from providers.connectors.collab.lists.item_filters import FilterColumn, Node
 from providers.connectors.collab.lists.item_order import ColumnOrder
 from providers.connectors.collab.lists.lists import ListReader
 from providers.connectors.collab.lists.odata_filters import UpstreamFilter
-from providers.connectors.collab.mapping import row as to_row
+from providers.connectors.collab.mapping import list_item as to_item
 from providers.connectors.collab.paging import ODataPage
 from providers.content.field_selection import ALL_FIELDS, FieldSelection, select_fields
 from providers.failures import Missing, Refused, Throttled
-from providers.ports.collab import InvalidCursor, InvalidFilter, Page, RowQuery
+from providers.ports.collab import InvalidCursor, InvalidFilter, ListItemQuery, Page
 from providers.records import collab as records
 from providers.records.collab import UNKNOWN, Unknown
 
@@ -86,7 +86,7 @@ class QueryPlan:
         return (f"The filter uses columns without an index, which may be slow: {unindexed}.",)
 
 
-class RowReader:
+class ListItemReader:
     """Reads list items."""
 
     def __init__(
@@ -97,8 +97,13 @@ class RowReader:
         self._lists = lists
 
     async def page(
-        self, key: ListKey, query: RowQuery, *, cursor: str | None, projection: AbstractSet[str]
-    ) -> Page[records.Row]:
+        self,
+        key: ListKey,
+        query: ListItemQuery,
+        *,
+        cursor: str | None,
+        projection: AbstractSet[str],
+    ) -> Page[records.ListItem]:
         """
         Return a page of a list's items that pass the filter; it may be empty with a *next*.
 
@@ -123,54 +128,54 @@ class RowReader:
         return replace(page, warnings=(*plan.warnings(), *page.warnings))
 
     async def get(
-        self, key: RowKey, *, projection: AbstractSet[str], hidden: AbstractSet[str] = _NOTHING
-    ) -> records.Row:
-        """Read one list item; *hidden* as in `RowQuery`."""
+        self, key: ListItemKey, *, projection: AbstractSet[str], hidden: AbstractSet[str] = _NOTHING
+    ) -> records.ListItem:
+        """Read one list item; *hidden* as in `ListItemQuery`."""
         self._sites.admit_site(key.site)
         selection = await self.field_selection(key.of, projection, hidden)
-        params = selected_fields.row(frozenset(projection), selection.requested)
+        params = selected_fields.list_item(frozenset(projection), selection.requested)
         item = await self._context.read(response_types.ListItem, *_address(key), params=params)
         if item.id != key.item:
             raise Missing
-        return to_row(item, key.of, projection, selection=selection)
+        return to_item(item, key.of, projection, selection=selection)
 
     async def get_many(
         self,
-        keys: Collection[RowKey],
+        keys: Collection[ListItemKey],
         *,
         projection: AbstractSet[str],
         hidden: Mapping[ListKey, AbstractSet[str]] = _NOTHING_HIDDEN,
         selections: Mapping[ListKey, FieldSelection] | None = None,
-    ) -> Mapping[RowKey, records.Row | Unknown | None]:
+    ) -> Mapping[ListItemKey, records.ListItem | Unknown | None]:
         """
         Read list items by their ids, in batches.
 
-        *hidden* as in `RowQuery`, by list; *selections* are the values to request instead.
+        *hidden* as in `ListItemQuery`, by list; *selections* are the values to request instead.
         """
         if selections is None:
             selections = await self._selections(keys, projection, hidden)
         requests = {
             key: BatchRequest(
                 _address(key),
-                selected_fields.row(frozenset(projection), selections[key.of].requested),
+                selected_fields.list_item(frozenset(projection), selections[key.of].requested),
             )
             for key in dict.fromkeys(keys)
             if key.of in selections
         }
-        rows: dict[RowKey, records.Row | Unknown | None] = dict.fromkeys(keys)
+        items: dict[ListItemKey, records.ListItem | Unknown | None] = dict.fromkeys(keys)
         for key, response in (await batch.read_all(self._context.upstream, requests)).items():
             failure = connection_context.batched_read_failure(response)
             if failure is not None:
-                rows[key] = None if isinstance(failure, Missing) else UNKNOWN
+                items[key] = None if isinstance(failure, Missing) else UNKNOWN
                 continue
             item = response.decode(response_types.ListItem)
             if item.id == key.item:
-                rows[key] = to_row(item, key.of, projection, selection=selections[key.of])
-        return rows
+                items[key] = to_item(item, key.of, projection, selection=selections[key.of])
+        return items
 
     async def _selections(
         self,
-        keys: Collection[RowKey],
+        keys: Collection[ListItemKey],
         projection: AbstractSet[str],
         hidden: Mapping[ListKey, AbstractSet[str]],
     ) -> Mapping[ListKey, FieldSelection]:
@@ -197,7 +202,9 @@ class RowReader:
             return FieldSelection(select, ())
         return select_fields(await self._lists.columns(key), hidden, select)
 
-    async def _plan(self, key: ListKey, query: RowQuery, projection: AbstractSet[str]) -> QueryPlan:
+    async def _plan(
+        self, key: ListKey, query: ListItemQuery, projection: AbstractSet[str]
+    ) -> QueryPlan:
         """
         Resolve a query against the columns, which are read only when it names some.
 
@@ -238,23 +245,23 @@ class RowReader:
 
     async def _direct_page(
         self, key: ListKey, plan: QueryPlan, cursor: str | None, projection: AbstractSet[str]
-    ) -> Page[records.Row]:
+    ) -> Page[records.ListItem]:
         columns: tuple[str, ...] | None = plan.evaluated_keys
         if "fields" in projection:
             requested = plan.selection.requested
             columns = None if requested is None else (*requested, *plan.evaluated_keys)
         params = [
             ("$top", str(max(plan.limit, _MIN_PAGE))),
-            *selected_fields.row(frozenset(projection), columns),
+            *selected_fields.list_item(frozenset(projection), columns),
         ]
         upstream_filter = plan.upstream_filter
         if upstream_filter is not None:
             params.append(("$filter", upstream_filter.text))
 
-        def to_record(item: response_types.ListItem) -> records.Row | None:
+        def to_record(item: response_types.ListItem) -> records.ListItem | None:
             if not plan.passes(item):
                 return None
-            return to_row(item, key, projection, selection=plan.selection)
+            return to_item(item, key, projection, selection=plan.selection)
 
         try:
             page = await self._context.pages.page(
@@ -284,9 +291,9 @@ class RowReader:
 
     async def _scanned_page(
         self, key: ListKey, plan: QueryPlan, cursor: str | None, projection: AbstractSet[str]
-    ) -> Page[records.Row]:
+    ) -> Page[records.ListItem]:
         """Scan the list until enough items pass, then read these."""
-        params = [("$top", str(_SCAN_PAGE)), *selected_fields.row(_ID, plan.evaluated_keys)]
+        params = [("$top", str(_SCAN_PAGE)), *selected_fields.list_item(_ID, plan.evaluated_keys)]
         passing: list[tuple[str, str]] = []
         end, pages, more = cursor, 0, True
         while more and pages < MAX_SCANNED_PAGES and len(passing) < plan.limit:
@@ -303,41 +310,36 @@ class RowReader:
         if len(passing) > plan.limit:
             passing = passing[: plan.limit]
             end = passing[-1][1]
-        rows = await self._read(key, [number for number, _ in passing], plan, projection)
-        read = [(rows[number], position) for number, position in passing if number in rows]
-        page_of_rows = Page(
-            items=tuple(row for row, _ in read),
+        items = await self._read(key, [number for number, _ in passing], plan, projection)
+        read = [(items[number], position) for number, position in passing if number in items]
+        read_page = Page(
+            items=tuple(record for record, _ in read),
             cursors=tuple(position for _, position in read),
             next=end,
             upstream_pages=pages,
             warnings=_unread_warning(len(passing) - len(read)),
         )
-        return item_cursors.with_strategy(page_of_rows, "s")
+        return item_cursors.with_strategy(read_page, "s")
 
     # -- order
 
     async def _ordered_page(
         self, key: ListKey, plan: QueryPlan, cursor: str | None, projection: AbstractSet[str]
-    ) -> Page[records.Row]:
+    ) -> Page[records.ListItem]:
         """Sort the whole list here, and read one page of it."""
-        items, complete = await self._read_list(key, plan)
-        ordered = item_order.sort(
-            [item for item in items if plan.passes(item)], plan.orders, plan.columns
-        )
+        scanned, complete = await self._read_list(key, plan)
+        ordered = item_order.sort(filter(plan.passes, scanned), plan.orders, plan.columns)
         numbers = [item.id for item in ordered]
         start = item_cursors.resume(cursor, numbers)
         chosen = numbers[start : start + plan.limit]
-        rows = await self._read(key, chosen, plan, projection)
-        read = [
-            (rows[number], position)
-            for position, number in enumerate(chosen, start + 1)
-            if number in rows
-        ]
+        items = await self._read(key, chosen, plan, projection)
+        numbered = enumerate(chosen, start + 1)
+        read = [(items[number], position) for position, number in numbered if number in items]
         end = start + len(chosen)
         warnings = () if complete else (f"Only the first {MAX_ORDERED} items were ordered.",)
         return Page(
-            items=tuple(row for row, _ in read),
-            cursors=tuple(f"o{position}:{row.number}" for row, position in read),
+            items=tuple(item for item, _ in read),
+            cursors=tuple(f"o{position}:{item.number}" for item, position in read),
             next=f"o{end}:{numbers[end - 1]}" if end < len(numbers) else None,
             warnings=(*warnings, *_unread_warning(len(chosen) - len(read))),
         )
@@ -346,7 +348,7 @@ class RowReader:
         self, key: ListKey, plan: QueryPlan
     ) -> tuple[list[response_types.ListItem], bool]:
         address = (connection_context.V1, *_list_address(key), "items")
-        params = [("$top", str(_SCAN_PAGE)), *selected_fields.row(_ID, plan.evaluated_keys)]
+        params = [("$top", str(_SCAN_PAGE)), *selected_fields.list_item(_ID, plan.evaluated_keys)]
         upstream_filter = plan.upstream_filter
         if upstream_filter is not None and not self._is_unfilterable(key):
             try:
@@ -367,11 +369,11 @@ class RowReader:
 
     async def _read(
         self, key: ListKey, numbers: Sequence[str], plan: QueryPlan, projection: AbstractSet[str]
-    ) -> dict[str, records.Row]:
+    ) -> dict[str, records.ListItem]:
         """Read items by their ids in the list; those that cannot be read are left out."""
-        keys = [RowKey(*key, number) for number in numbers]
-        rows = await self.get_many(keys, projection=projection, selections={key: plan.selection})
-        return {row_key.item: row for row_key, row in rows.items() if isinstance(row, records.Row)}
+        keys = [ListItemKey(*key, number) for number in numbers]
+        items = await self.get_many(keys, projection=projection, selections={key: plan.selection})
+        return {of.item: item for of, item in items.items() if isinstance(item, records.ListItem)}
 
 
 def _headers(upstream_filter: UpstreamFilter | None) -> Mapping[str, str]:
@@ -388,5 +390,5 @@ def _list_address(key: ListKey) -> tuple[str, ...]:
     return ("sites", key.site, "lists", key.list)
 
 
-def _address(key: RowKey) -> tuple[str, ...]:
+def _address(key: ListItemKey) -> tuple[str, ...]:
     return (*_list_address(key.of), "items", key.item)

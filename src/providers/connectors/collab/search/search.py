@@ -157,7 +157,7 @@ def _is_in_site(hit: records.SearchHit, site_id: str | None) -> bool:
     """Return whether a hit surely is in a site; None: anywhere."""
     if site_id is None:
         return True
-    record = hit.file or hit.row or hit.list or hit.site
+    record = hit.file or hit.list_item or hit.list or hit.site
     return record is not None and record.site == site_id
 
 
@@ -170,7 +170,7 @@ def _to_hit(hit: response_types.Hit) -> records.SearchHit | None:
                 return _file_hit(hit, decode_json(hit.resource, response_types.Item))
             case "listItem":
                 item = decode_json(hit.resource, response_types.ListItem)
-                return _row_hit(hit, item)
+                return _list_item_hit(hit, item)
             case "list":
                 site_list = decode_json(hit.resource, response_types.SiteList)
                 return _list_hit(hit, site_list)
@@ -200,7 +200,9 @@ def _file_hit(hit: response_types.Hit, item: response_types.Item) -> records.Sea
     )
 
 
-def _row_hit(hit: response_types.Hit, item: response_types.ListItem) -> records.SearchHit | None:
+def _list_item_hit(
+    hit: response_types.Hit, item: response_types.ListItem
+) -> records.SearchHit | None:
     reference, ids = item.parent_reference, item.sharepoint_ids
     parent_ids = reference.sharepoint_ids if reference is not None else None
     site_id = mapping.site_of(reference, ids) or mapping.site_of(None, parent_ids)
@@ -222,7 +224,7 @@ def _row_hit(hit: response_types.Hit, item: response_types.ListItem) -> records.
         summary=_without_highlights(hit.summary),
         web_url=item.web_url,
         last_modified_date_time=parse_utc(item.last_modified_date_time),
-        row=mapping.row(item, ListKey(site_id, list_id.lower()), frozenset()),
+        list_item=mapping.list_item(item, ListKey(site_id, list_id.lower()), frozenset()),
     )
 
 

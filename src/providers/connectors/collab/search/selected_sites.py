@@ -15,7 +15,7 @@ from providers.connectors.collab.connection_context import V1, ConnectionContext
 from providers.connectors.collab.files.reading import FileReader
 from providers.connectors.collab.files.sites_and_libraries import SiteReader
 from providers.connectors.collab.lists.lists import ListReader
-from providers.connectors.collab.mapping import row as to_row
+from providers.connectors.collab.mapping import list_item as to_list_item
 from providers.connectors.collab.paging import ODataPage
 from providers.connectors.collab.search import keyword_query
 from providers.connectors.collab.search.keyword_query import FieldName, Phrase, SearchDocument, Term
@@ -30,7 +30,7 @@ _FILE_ATTRIBUTES = frozenset(
     {"name", "size", "modified_time", "web_view_link", "owners", "description"}
     | {"site", "list_id", "list_item_id"}
 )
-_ROW_ATTRIBUTES = frozenset(
+_LIST_ITEM_ATTRIBUTES = frozenset(
     {"name", "web_url", "last_modified_date_time", "created_by", "content_type", "fields"}
 )
 _LIMITS_WARNING = (
@@ -155,7 +155,7 @@ class SelectedSiteSearch:
                 return hits
 
     async def _search_list(self, site_list: records.SiteList, term: Term) -> list[_RankedHit]:
-        params = [("$top", "1000"), *selected_fields.row(_ROW_ATTRIBUTES, ("Title",))]
+        params = [("$top", "1000"), *selected_fields.list_item(_LIST_ITEM_ATTRIBUTES, ("Title",))]
         items, _ = await self._context.pages.read_all(
             (V1, "sites", site_list.site, "lists", site_list.list, "items"),
             params,
@@ -166,15 +166,17 @@ class SelectedSiteSearch:
         for item in items:
             if not is_number(item.id):
                 continue
-            row = to_row(item, site_list.key, _ROW_ATTRIBUTES)
+            list_item = to_list_item(item, site_list.key, _LIST_ITEM_ATTRIBUTES)
             hit = records.SearchHit(
                 entity_type="listItem",
-                title=row.name,
-                web_url=row.web_url,
-                last_modified_date_time=row.last_modified_date_time,
-                row=row,
+                title=list_item.name,
+                web_url=list_item.web_url,
+                last_modified_date_time=list_item.last_modified_date_time,
+                list_item=list_item,
             )
-            hits += _hits(hit, term, {"author": row.created_by, "contenttype": row.content_type})
+            hits += _hits(
+                hit, term, {"author": list_item.created_by, "contenttype": list_item.content_type}
+            )
         return hits
 
 

@@ -2,7 +2,7 @@
 Columns of list items that change more than the item: docs/spec/collab.md#rows-that-are-files.
 
 A library's file is a list item too. What a token may not do to the file, it may not do through the
-columns of its row either.
+columns of its list item either.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from graph.collab.file_names import find_name_problem, types_by_name
-from graph.collab.visibility.access import AccessChecker, AccessibleFile, AccessibleRow
+from graph.collab.visibility.access import AccessChecker, AccessibleFile, AccessibleListItem
 from policy.caller import Caller
 from policy.refusals import Detail, InvalidInput, OperationNotAllowed
 from policy.rule_facts import UNKNOWN, Facts
@@ -73,16 +73,18 @@ def require_new_name(caller: Caller, fields: Mapping[str, object]) -> str | None
     return str(name)
 
 
-def require_row_renaming(access: AccessChecker, target: AccessibleRow, name: str) -> None:
-    """Raise Blocked unless the file of a row, read with `file`, may have the types of *name*."""
-    file = target.row.file
+def require_list_item_renaming(
+    access: AccessChecker, target: AccessibleListItem, name: str
+) -> None:
+    """Raise Blocked unless the file of an item, read with `file`, may have the types of *name*."""
+    file = target.list_item.file
     if isinstance(file, File):
         access.require_renaming(AccessibleFile(file, target.facts), types_by_name(name))
 
 
-def require_deletion(caller: Caller, target: AccessibleRow) -> None:
-    """Raise OperationNotAllowed if the row, read with `file`, is a file that may not be deleted."""
-    if target.row.file is not None and not caller.allows(CollabOp.DELETE_FILE):
+def require_deletion(caller: Caller, target: AccessibleListItem) -> None:
+    """Raise OperationNotAllowed if the item, read with `file`, is a file that must stay."""
+    if target.list_item.file is not None and not caller.allows(CollabOp.DELETE_FILE):
         raise OperationNotAllowed(CollabOp.DELETE_FILE)
 
 
