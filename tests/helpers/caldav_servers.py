@@ -113,8 +113,19 @@ class CaldavServer:
         self.request("MKCALENDAR", path, body, **{"Content-Type": "application/xml"})
         return path
 
+    def add_address_book(self, name: str) -> str:
+        """Make an address book; return its path."""
+        home = self.home if self.name == "radicale" else f"/{USER}/contacts/"
+        body = (
+            '<D:mkcol xmlns:D="DAV:" xmlns:A="urn:ietf:params:xml:ns:carddav"><D:set><D:prop>'
+            "<D:resourcetype><D:collection/><A:addressbook/></D:resourcetype>"
+            f"<D:displayname>{escape(name)}</D:displayname></D:prop></D:set></D:mkcol>"
+        )
+        self.request("MKCOL", f"{home}{name}/", body, **{"Content-Type": "application/xml"})
+        return f"{home}{name}/"
+
     def put(self, path: str, text: str) -> None:
-        """Store a calendar object."""
+        """Store a calendar object, or a card."""
         self.request("PUT", path, text)
 
     def delete(self, path: str) -> None:

@@ -20,7 +20,7 @@ from gateway.operations.server_discovery import views as discovery_views
 from gateway.operations.validation import validated
 from gateway.services import Services
 from gateway.store.tables import ConnectionRow
-from providers.catalogue.tables import OWN_SERVERS
+from providers.catalogue.tables import OWN_SERVERS, SERVICES
 from providers.server_discovery.search import Discovery
 
 _NOTHING_STORED = "Nothing is stored."
@@ -230,6 +230,9 @@ def _calendar(account: OwnAccount, discovery: Discovery) -> dict[str, Any]:
         "provider": "CALDAV",
         "accountEmail": account.email,
         "baseUrl": discovery.calendar.server,
+        "grantedScopes": list(
+            SERVICES["calendar", "CALDAV"].people_scopes if account.options.people else ()
+        ),
         "credentials": {"username": discovery.calendar.username, **_secret(account)},
     }
 

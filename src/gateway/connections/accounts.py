@@ -116,10 +116,15 @@ class Accounts:
         return MergedMailbox(self._open_all(_usable(caller, Surface.EMAIL)))
 
     def people_for(self, caller: Caller) -> list[tuple[ConnectionInfo, PeoplePort]]:
-        """Return what the mail accounts that *caller* may use know of people; makes no call."""
+        """
+        Return what the accounts that *caller* may use know of people; makes no call.
+
+        They are mailboxes, and calendar accounts on servers that have contacts too.
+        """
         return [
             (info, resolve(opener)(self._ports.opening(self._at_people(info))))
-            for info in _usable(caller, Surface.EMAIL)
+            for surface in (Surface.EMAIL, Surface.CALENDAR)
+            for info in _usable(caller, surface)
             if (opener := catalogue.SERVICES[info.kind, info.provider].people)
         ]
 

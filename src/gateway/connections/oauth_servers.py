@@ -51,7 +51,8 @@ def scopes_of(
     Those for people are asked for where they are among *granted*.
     """
     scopes = (WRITE_SCOPES if writing else READ_SCOPES).get((kind, provider), ())
-    people = SERVICES[kind, provider].people_scopes if scopes else ()
+    service = SERVICES.get((kind, provider))
+    people = () if service is None else service.people_scopes
     return (*scopes, *(scope for scope in people if scope in granted))
 
 

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from providers.connectors.caldav.account_memory import AccountMemory
 from providers.connectors.caldav.dav_client import DavClient
-from providers.connectors.caldav.discovery import WELL_KNOWN, find_homes, list_calendars
+from providers.connectors.caldav.discovery import CALENDARS, find_homes, list_calendars
 from providers.connectors.caldav.failures import classify
 from providers.connectors.caldav.multistatus import propfind_body
 from providers.failures import NeedsReauth, Unreachable
@@ -40,14 +40,14 @@ class CalendarSearch:
         if self.search.calendar_url:
             return self.search.calendar_url
         # The domain's own page comes first: what it names needs no confirmation.
-        server = await self._try(f"https://{self.search.domain}{WELL_KNOWN}")
+        server = await self._try(f"https://{self.search.domain}{CALENDARS.well_known}")
         if server is not None:
             return server
         name = f"_caldavs._tcp.{self.search.domain}"
         record = await read_record(name, self.resolver, self.result)
         if record is None or not record.is_offered:
             return None
-        return await self._try(f"https://{record.host}:{record.port}{WELL_KNOWN}")
+        return await self._try(f"https://{record.host}:{record.port}{CALENDARS.well_known}")
 
     async def sign_in(self, server: str, origins: Origins) -> None:
         """Sign in to a server where there is a password, as the mail server's user if it has."""
@@ -80,7 +80,7 @@ class CalendarSearch:
             if not is_protected and answer.status != _MULTI_STATUS:
                 raise Unreachable("No CalDAV server answers.")
             parts = urlsplit(answer.url)
-            path = parts.path.rstrip("/").removesuffix(WELL_KNOWN)
+            path = parts.path.rstrip("/").removesuffix(CALENDARS.well_known)
             server = f"{parts.scheme}://{parts.netloc}{path}"
             self.result.add(url, StepOutcome.WORKS, f"A CalDAV server answers: {server}.")
             return server

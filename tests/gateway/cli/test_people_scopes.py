@@ -32,6 +32,14 @@ def test_people_add_the_scopes_of_contacts_and_directory(provider, read_only):
     assert without.granted_scopes == (mail if read_only else [])
 
 
+def test_an_own_server_has_a_scope_of_its_own_without_consent():
+    server = {"server": "https://dav.example.org", "people": True}
+
+    new = parse(options("calendar", "CALDAV", **server), OWNER, "a password")
+
+    assert new.granted_scopes == ["carddav"]
+
+
 @pytest.mark.parametrize("provider", PEOPLE)
 def test_calendars_have_no_scopes_for_people(provider):
     with pytest.raises(InvalidInput, match="has no scopes for people"):

@@ -22,6 +22,7 @@ def test_calendars_are_connected_with_a_password(command):
         plain = command(*add, "http://cal.example.org", stdin=f"{PASSWORD}\n")
         wrong = command(*add, server.url, stdin="wrong\n")
         right = command(*add, server.url, stdin=f"{PASSWORD}\n")
+        people = command(*add, server.url, "--people", stdin=f"{PASSWORD}\n")
         connection = json.loads(right.stdout)
         tested = command("connection", "test", str(connection["id"]), "--json")
         check = ("connection", "check", str(connection["id"]), "--json")
@@ -36,6 +37,9 @@ def test_calendars_are_connected_with_a_password(command):
         0, "CALDAV", "active",
     )  # fmt: skip
     assert connection["baseUrl"] == server.url
+    assert (connection["grantedScopes"], json.loads(people.stdout)["grantedScopes"]) == (
+        [], ["carddav"],
+    )  # fmt: skip
     assert PASSWORD not in right.stdout + right.stderr
     assert json.loads(tested.stdout)["ok"] is True
     assert checked_findings(checked) == [

@@ -74,7 +74,11 @@ class AddOptions:
     read_only: Annotated[bool, typer.Option("--read-only", help="Request read access.")] = False
     people: Annotated[
         bool,
-        typer.Option("--people", help="Mail: also request the scopes of contacts and directory."),
+        typer.Option(
+            "--people",
+            help="Also request the scopes of contacts and directory (Gmail, Outlook); with the "
+            "provider CALDAV or --caldav: also search the address books of the server.",
+        ),
     ] = False
     api_token: Annotated[
         bool, typer.Option("--api-token", help="Read an API token from standard input.")
@@ -199,6 +203,7 @@ def _add_by_address(options: AddOptions) -> None:
         (imap and caldav and imap != caldav, "--imap and --caldav need the same address"),
         (options.oauth and (caldav or options.password_file), "--oauth goes with --imap alone"),
         (options.calendar_server and not caldav, "--calendar-server goes with --caldav"),
+        (options.people and not caldav, "--people goes with --caldav"),
         (
             (options.server or options.submission) and not imap,
             "--server and --submission go with --imap",

@@ -1,8 +1,11 @@
 """
-Calendars on the owners' own servers, by CalDAV: docs/spec/upstream/caldav.md.
+Calendars and contacts on the owners' own servers, by CalDAV and CardDAV.
+
+See docs/spec/upstream/caldav.md.
 
     calendars         the calendar port of one account
-    discovery         from the address of a server to the calendars of an account
+    contacts          people in the address books of an account
+    discovery         from the address of a server to calendars and address books
     event_reading     the calendar objects of a range, read anew only where they changed
     parsing_budget    what parsing the objects of a reading may cost
     account_memory    memory of an account between requests, and the objects of ranges
@@ -41,6 +44,8 @@ CONNECTOR = Connector(
             product="own calendar server",
             port=f"{__name__}.calendars:open_port",
             checks=f"{__name__}.checks:check_calendars",
+            people=f"{__name__}.contacts.address_books:open_port",
+            people_scopes=("carddav",),  # no consent: an operator names it
         ),
     ),
 )

@@ -1,10 +1,12 @@
-"""Requests by WebDAV: RFC 4918; RFC 4791, 7."""
+"""Requests by WebDAV: RFC 4918; RFC 4791, 7; RFC 6352, 8."""
 
 from collections.abc import Sequence
 from urllib.parse import urljoin, urlsplit
 
 from providers.connectors.caldav.multistatus import (
+    Multistatus,
     Resource,
+    cards_body,
     multiget_body,
     propfind_body,
     query_body,
@@ -63,6 +65,23 @@ class DavClient:
         hrefs = [path + name for name in names]
         response = await self._request("REPORT", path, multiget_body(hrefs), depth=1)
         return (await read_multistatus(response.body, most=len(names))).resources
+
+    async def cards(
+        self, path: str, properties: Sequence[str], word: str, *, limit: int, most: int
+    ) -> Multistatus:
+        """
+        Return the cards of an address book that have *word* in one of *properties*.
+
+        A server that refuses the filter is asked for any cards. One that ignores it does so too:
+        not each card has the word. *limit* is what the server is to send, *most* what is read.
+        """
+        try:
+            body = cards_body(properties, word, most=limit)
+            response = await self._request("REPORT", path, body, depth=1)
+        except Refused:
+            body = cards_body(properties, "", most=limit)
+            response = await self._request("REPORT", path, body, depth=1)
+        return await read_multistatus(response.body, most=most)
 
     async def text(self, path: str, *, max_bytes: int) -> str:
         """Return a resource as text."""

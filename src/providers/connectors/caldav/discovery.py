@@ -1,5 +1,7 @@
 """
-From the address of a server to the calendars of an account: RFC 6764; RFC 4791, 6.2.1.
+From the address of a server to the calendars of an account, and to its address books.
+
+RFC 6764; RFC 4791, 6.2.1; RFC 6352, 7.1.1.
 
 The steps: docs/spec/upstream/caldav.md#discovery.
 """
@@ -12,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 from providers.connectors.caldav.account_memory import AccountMemory, CalendarState
 from providers.connectors.caldav.content_lines import NotCalendar, parse_calendar
 from providers.connectors.caldav.dav_client import DavClient
-from providers.connectors.caldav.multistatus import CALDAV, CALENDAR_SERVER, DAV, Resource
+from providers.connectors.caldav.multistatus import CALDAV, CALENDAR_SERVER, CARDDAV, DAV, Resource
 from providers.connectors.caldav.parsing_budget import elements
 from providers.connectors.caldav.time_zones import zone_name
 from providers.connectors.caldav.zone_definitions import defined_zones
@@ -21,7 +23,6 @@ from providers.failures import Missing, Refused
 from providers.records.calendar import Calendar
 from providers.turns import in_turns
 
-WELL_KNOWN = "/.well-known/caldav"
 _MAX_HOMES = 5
 _MAX_CALENDARS = 500
 _MAX_ZONE = 64 * 1024  # characters of the definition of a time zone
@@ -29,7 +30,6 @@ _MAX_ZONE_ELEMENTS = 2000
 
 _TYPE = f"{DAV}resourcetype"
 _PRINCIPAL = f"{DAV}current-user-principal"
-_HOME = f"{CALDAV}calendar-home-set"
 _ADDRESSES = f"{CALDAV}calendar-user-address-set"
 _VERSION = f"{CALENDAR_SERVER}getctag"
 _SYNC_TOKEN = f"{DAV}sync-token"
@@ -38,6 +38,18 @@ _COMPONENTS = f"{CALDAV}supported-calendar-component-set"
 _ZONE = f"{CALDAV}calendar-timezone"
 _STATE = (_TYPE, _VERSION, _SYNC_TOKEN, _ZONE)
 _CALENDAR = (*_STATE, _NAME, _COMPONENTS)
+
+
+class Homes(NamedTuple):
+    """A kind of collections: where it is looked for, the property with its homes, and its name."""
+
+    well_known: str
+    property: str
+    name: str
+
+
+CALENDARS = Homes("/.well-known/caldav", f"{CALDAV}calendar-home-set", "calendars")
+ADDRESS_BOOKS = Homes("/.well-known/carddav", f"{CARDDAV}addressbook-home-set", "address books")
 
 
 class ListedCalendar(NamedTuple):
@@ -59,22 +71,32 @@ async def find_homes(client: DavClient, start: str, memory: AccountMemory) -> No
     Raises:
         Refused: The server names no calendars.
     """
-    root = await _first_resource(client, start)
-    principals = root.hrefs(_PRINCIPAL)
-    if principals:
-        path = client.path_of(principals[0])
-        (root, *_) = await client.properties(path, (_HOME, _ADDRESSES)) or [root]
-    homes = [client.path_of(href) for href in root.hrefs(_HOME)[:_MAX_HOMES]]
-    if not homes and start:
-        homes = [start]
-    if not homes:
-        raise Refused("The server names no calendars: give the address of its CalDAV service.")
-    memory.homes = tuple(dict.fromkeys(homes))
+    memory.homes, root = await homes_of(client, start, CALENDARS)
     memory.addresses = frozenset(
         href[len("mailto:") :].casefold()
         for href in root.hrefs(_ADDRESSES)
         if href.lower().startswith("mailto:")
     )
+
+
+async def homes_of(client: DavClient, start: str, kind: Homes) -> tuple[tuple[str, ...], Resource]:
+    """
+    Return the paths of the collections that hold those of *kind*, and the account's principal.
+
+    Raises:
+        Refused: The server names none.
+    """
+    root = await _first_resource(client, start, kind)
+    principals = root.hrefs(_PRINCIPAL)
+    if principals:
+        path = client.path_of(principals[0])
+        (root, *_) = await client.properties(path, (kind.property, _ADDRESSES)) or [root]
+    homes = [client.path_of(href) for href in root.hrefs(kind.property)[:_MAX_HOMES]]
+    if not homes and start:
+        homes = [start]
+    if not homes:
+        raise Refused(f"The server names no {kind.name}: give the address of its service.")
+    return tuple(dict.fromkeys(homes)), root
 
 
 async def list_calendars(client: DavClient, homes: Sequence[str]) -> list[ListedCalendar]:
@@ -104,18 +126,18 @@ async def read_state(client: DavClient, calendar: str) -> CalendarState:
     return _state(resources[0], _zone(resources[0]))
 
 
-async def _first_resource(client: DavClient, start: str) -> Resource:
+async def _first_resource(client: DavClient, start: str, kind: Homes) -> Resource:
     """Return the first resource that names a principal or a home, else the last one."""
     resource = Resource("", {})
-    for path in (start,) if start else (WELL_KNOWN, "/"):
+    for path in (start,) if start else (kind.well_known, "/"):
         try:
-            resources = await client.properties(path, (_PRINCIPAL, _HOME, _ADDRESSES))
+            resources = await client.properties(path, (_PRINCIPAL, kind.property, _ADDRESSES))
         except (Missing, Refused):
-            if path != WELL_KNOWN:
+            if path != kind.well_known:
                 raise
             continue
         resource = resources[0] if resources else resource
-        if resource.hrefs(_PRINCIPAL) or resource.hrefs(_HOME):
+        if resource.hrefs(_PRINCIPAL) or resource.hrefs(kind.property):
             break
     return resource
 

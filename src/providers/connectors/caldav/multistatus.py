@@ -1,5 +1,5 @@
 """
-Bodies of WebDAV: RFC 4918, 14; RFC 4791, 9.
+Bodies of WebDAV: RFC 4918, 14; RFC 4791, 9; RFC 6352, 10.
 
 Answers are parsed by expat. A document type declaration, the only place where entities can be
 declared, is refused, and so is deep nesting; the size is limited before, and the number of elements
@@ -20,9 +20,12 @@ from providers.turns import in_thread
 
 DAV = "DAV: "
 CALDAV = "urn:ietf:params:xml:ns:caldav "
+CARDDAV = "urn:ietf:params:xml:ns:carddav "
 CALENDAR_SERVER = "http://calendarserver.org/ns/ "
 
-_PREFIXES: Mapping[str, str] = MappingProxyType({DAV: "D", CALDAV: "C", CALENDAR_SERVER: "S"})
+_PREFIXES: Mapping[str, str] = MappingProxyType(
+    {DAV: "D", CALDAV: "C", CARDDAV: "A", CALENDAR_SERVER: "S"}
+)
 _NAMESPACES = " ".join(f'xmlns:{prefix}="{name[:-1]}"' for name, prefix in _PREFIXES.items())
 # docs/spec/upstream/caldav.md#bounds
 _MAX_DEPTH = 32
@@ -96,7 +99,7 @@ class Multistatus(NamedTuple):
 
     Attributes:
         resources: In their order.
-        is_whole: False when there are more than were to be read.
+        is_whole: False when there are more than were to be read, or than the server tells.
     """
 
     resources: Sequence[Resource]
@@ -134,7 +137,8 @@ def parse_multistatus(body: bytes, *, most: int) -> Multistatus:
         raise Broken from None
     if not reader.is_multistatus:
         raise Broken
-    return Multistatus(reader.resources[:most], is_whole=len(reader.resources) <= most)
+    is_whole = len(reader.resources) <= most and not reader.is_truncated
+    return Multistatus(reader.resources[:most], is_whole=is_whole)
 
 
 def propfind_body(names: Sequence[str]) -> bytes:
@@ -155,6 +159,20 @@ def multiget_body(hrefs: Sequence[str]) -> bytes:
     listed = "".join(f"<D:href>{escape(href)}</D:href>" for href in hrefs)
     projection = _prop([f"{DAV}getetag", f"{CALDAV}calendar-data"])
     return _document("C:calendar-multiget", projection + listed)
+
+
+def cards_body(properties: Sequence[str], word: str, *, most: int) -> bytes:
+    """Return the body of a REPORT for cards with *word* in one of *properties*; "": for any."""
+    match = f'<A:text-match collation="i;unicode-casemap">{escape(word)}</A:text-match>'
+    filters = (f'<A:prop-filter name="{name}">{match}</A:prop-filter>' for name in properties)
+    content = "".join(filters) if word else ""
+    members = "".join(f'<A:prop name="{name}"/>' for name in ("VERSION", *properties))
+    return _document(
+        "A:addressbook-query",
+        f"<D:prop><A:address-data>{members}</A:address-data></D:prop>"
+        f'<A:filter test="anyof">{content}</A:filter>'
+        f"<A:limit><A:nresults>{most}</A:nresults></A:limit>",
+    )
 
 
 def _document(name: str, content: str) -> bytes:
@@ -186,8 +204,13 @@ def _properties(response: Element) -> Mapping[str, Element]:
 
 
 def _is_success(propstat: Element) -> bool:
-    status = propstat.first(f"{DAV}status")
-    return status is not None and status.text.partition(" ")[2].lstrip().startswith("2")
+    return _status(propstat).startswith("2")
+
+
+def _status(element: Element) -> str:
+    """Return the digits of a status, and its text; "" without one."""
+    status = element.first(f"{DAV}status")
+    return "" if status is None else status.text.partition(" ")[2].lstrip()
 
 
 class _Enough(Exception):
@@ -200,6 +223,7 @@ class _Reader:
     def __init__(self, most: int) -> None:
         self.resources: list[Resource] = []
         self.is_multistatus = False
+        self.is_truncated = False  # RFC 6352, 8.6.2
         self._most = most
         self._elements = 0
         self._silent_chunks = 0
@@ -240,6 +264,7 @@ class _Reader:
     def _add(self, response: Element) -> None:
         href = response.first(f"{DAV}href")
         address = "" if href is None else href.text.strip()
+        self.is_truncated = self.is_truncated or _status(response).startswith("507")
         if not address or len(address) > _MAX_HREF or response.first(f"{DAV}propstat") is None:
             return
         self.resources.append(Resource(address, _properties(response)))
