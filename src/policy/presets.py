@@ -196,6 +196,20 @@ def differences(settings: Mapping[str, object], ceiling: Mapping[str, object]) -
     return [sentence for surface in Surface for sentence in _difference(surface, own, whole)]
 
 
+def sentences(settings: Mapping[str, object]) -> list[str]:
+    """Return a sentence for each surface: what *settings* allow on it, and how it is narrowed."""
+    grant = Grant.read(settings)
+    return [_sentence(surface, grant) for surface in Surface]
+
+
+def _sentence(surface: Surface, grant: Grant) -> str:
+    allowed = [word.replace("_", " ") for word in _operations(surface, grant)]
+    if not allowed:
+        return f"{_NAMES[surface]}: nothing."
+    narrowed = describe.access_info(surface, grant)
+    return f"{_NAMES[surface]}: {', '.join(allowed)}.{f' {narrowed}' if narrowed else ''}"
+
+
 def _difference(surface: Surface, own: Grant, whole: Grant) -> Iterator[str]:
     name, allowed = _NAMES[surface], _operations(surface, own)
     withheld = [word for word in _operations(surface, whole) if word not in allowed]

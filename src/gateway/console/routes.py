@@ -10,7 +10,7 @@ from gateway.audit.changes import Actor
 from gateway.audit.decision import EntryPoint
 from gateway.console import forms, pages, sessions
 from gateway.console.forms import SentForm
-from gateway.console.registry import JOBS
+from gateway.console.registry import FURTHER, JOBS
 from gateway.console.router import Router
 from gateway.http.request_services import AppServices
 from gateway.http.request_state import request_state
@@ -27,7 +27,7 @@ router = Router()
 def install(app: FastAPI) -> None:
     """Add the console to *app*."""
     app.state.console_jobs = JOBS
-    for part in (strangers, router, *(job.router for job in JOBS), _unknown):
+    for part in (strangers, router, *(job.router for job in JOBS), *FURTHER, _unknown):
         app.include_router(part)
 
 

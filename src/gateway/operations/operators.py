@@ -1,6 +1,7 @@
 """Operators: the people whose accounts are connected."""
 
 import uuid
+from collections.abc import Collection
 
 from sqlalchemy import delete, tuple_
 from sqlmodel import col, select
@@ -45,6 +46,18 @@ async def list_all(
     query = select(Operator).order_by(*order).limit(limit)
     if after is not None:
         query = query.where(tuple_(*order) > tuple_(*after))
+    return [views.Operator.of(operator) for operator in await session.exec(query)]
+
+
+async def list_named(session: AsyncSession, text: str, *, limit: int) -> list[views.Operator]:
+    """Return operators whose address begins with *text*, by address."""
+    listed = await rows.beginning_with(session, Operator, "email", text, limit=limit)
+    return [views.Operator.of(operator) for operator in listed]
+
+
+async def list_by_id(session: AsyncSession, ids: Collection[str]) -> list[views.Operator]:
+    """Return the operators of *ids* that there are, by id."""
+    query = select(Operator).where(col(Operator.id).in_(ids)).order_by(col(Operator.id))
     return [views.Operator.of(operator) for operator in await session.exec(query)]
 
 

@@ -59,6 +59,15 @@ async def list_all(
     return await _views(session, (await session.exec(query.limit(limit))).all())
 
 
+async def of_operator(session: AsyncSession, operator_id: str) -> list[views.Resource]:
+    """Return the resources of an operator by id."""
+    linked = select(OperatorResource.resource_id).where(
+        col(OperatorResource.operator_id) == rows.valid_key(operator_id)
+    )
+    query = select(Resource).where(col(Resource.id).in_(linked)).order_by(col(Resource.id))
+    return await _views(session, (await session.exec(query)).all())
+
+
 async def read(session: AsyncSession, resource_id: int) -> views.Resource:
     """Return one resource."""
     return await _view(session, await rows.get(session, Resource, resource_id))

@@ -8,9 +8,9 @@ operator, resource, connection, token, rule. (SQLite allows one writer at a time
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from sqlmodel import SQLModel
+from sqlmodel import SQLModel, and_, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway.store.tables import AccessToken, CollabRule, ConnectionRow, Operator, Resource
@@ -30,6 +30,7 @@ _WORDS: Mapping[type[SQLModel], tuple[str, Code, str]] = MappingProxyType(
     }
 )
 _SHARED = {"read": True, "key_share": True}  # others may change the row, but not delete it
+_LAST = "\U0010ffff"  # the last character there is
 _TEXT_KEY = re.compile(r"[0-9A-Za-z-]{1,36}", re.ASCII)
 
 
@@ -82,6 +83,27 @@ async def lock_reference(
     """
     if await session.get(table, valid_key(key), with_for_update=_SHARED) is None:
         raise UnknownReference(table, key, field=field)
+
+
+async def beginning_with(
+    session: AsyncSession, table: type[Row], name: str, text: str, *, limit: int
+) -> list[Row]:
+    """
+    Return up to *limit* rows whose column *name* begins with *text*, in its order.
+
+    A small letter at the beginning, and in all of *text*, stands for a capital one too. The index
+    of the column finds the rows (`columns.prefix_index`).
+    """
+    column = getattr(table, name)
+    matching: dict[Any, Row] = {}
+    for variant in dict.fromkeys((text, text.lower(), text.capitalize(), text.upper())):
+        if session.get_bind().dialect.name == "sqlite":
+            begins = and_(column >= variant, column < variant + _LAST)
+        else:
+            begins = column.startswith(variant, autoescape=True)
+        matches = await session.exec(select(table).where(begins).limit(limit))
+        matching |= {getattr(row, "id", None): row for row in matches}
+    return sorted(matching.values(), key=lambda row: str(getattr(row, name)))[:limit]
 
 
 def valid_key(key: str | int) -> str | int:

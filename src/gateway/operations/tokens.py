@@ -90,6 +90,46 @@ async def list_all(
     return await _views(session, (await session.exec(query.limit(limit))).all())
 
 
+async def list_newest(
+    session: AsyncSession, *, operator_id: str | None = None, before: int | None = None, limit: int
+) -> list[views.ManagedAccessToken]:
+    """Return tokens, newest first; *before* is the id of the last one of the page before."""
+    query = select(AccessToken).order_by(col(AccessToken.id).desc()).limit(limit)
+    if operator_id is not None:
+        query = query.where(col(AccessToken.operator_id) == rows.valid_key(operator_id))
+    if before is not None:
+        query = query.where(col(AccessToken.id) < before)
+    return await _views(session, (await session.exec(query)).all())
+
+
+async def list_roots(
+    session: AsyncSession, operator_id: str, *, after: int = 0, limit: int
+) -> list[views.ManagedAccessToken]:
+    """Return the active tokens of an operator that are no child tokens, by id."""
+    query = (
+        select(AccessToken)
+        .where(
+            col(AccessToken.operator_id) == rows.valid_key(operator_id),
+            col(AccessToken.id) > after,
+            col(AccessToken.parent_id).is_(None),
+            *tokens.status_conditions(Status.ACTIVE, timestamps.now_ms()),
+        )
+        .order_by(col(AccessToken.id))
+    )
+    return await _views(session, (await session.exec(query.limit(limit))).all())
+
+
+async def list_named(
+    session: AsyncSession, text: str, *, limit: int
+) -> list[views.ManagedAccessToken]:
+    """Return tokens whose name begins with *text*, by name; a number is an id, too."""
+    listed = await rows.beginning_with(session, AccessToken, "name", text, limit=limit)
+    if text.isdecimal() and text.isascii() and len(text) < 19:
+        of_id = await session.get(AccessToken, int(text))
+        listed = [*([of_id] if of_id is not None and of_id not in listed else []), *listed]
+    return await _views(session, listed)
+
+
 async def read(session: AsyncSession, token_id: int) -> views.ManagedAccessToken:
     """Return one token."""
     return await _view(session, await rows.get(session, AccessToken, token_id))

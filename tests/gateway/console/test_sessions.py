@@ -1,6 +1,7 @@
 """Sessions of the console: how they begin and end, and what pages of others can do with them."""
 
 import logging
+import re
 
 import pytest
 import pytest_asyncio
@@ -9,7 +10,7 @@ from sqlmodel import select
 
 from gateway.app import assemble
 from gateway.console import forms, sessions
-from gateway.console.registry import JOBS
+from gateway.console.registry import FURTHER, JOBS
 from gateway.console.routes import router
 from gateway.store import timestamps
 from gateway.store.sign_in_tables import ConsoleSession
@@ -19,8 +20,8 @@ pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures(
 
 ADMIN_TOKEN = "the-admin-token-of-the-tests"
 ROUTES = [
-    (method, route.path.replace("{", "").replace("}", ""))
-    for part in (router, *(job.router for job in JOBS))
+    (method, re.sub(r"{[^}]*}", "1", route.path))
+    for part in (router, *(job.router for job in JOBS), *FURTHER)
     for route in part.routes
     for method in route.methods
 ]

@@ -1,5 +1,9 @@
 """
-The jobs of an operator, one module each: its routes, and its `JOB` for the registry.
+The jobs of an operator: their routes, and their `JOB` for the registry.
 
-    alive         is everything alive
+    alive         1: is everything alive
+    new_token     4: make a token
+    tokens        5 and 6: find a token; end one, or all of a person
+    change_token  5: change a token after its difference was shown
+    people        people, with their accounts and tokens
 """
