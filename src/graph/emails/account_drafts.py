@@ -6,11 +6,9 @@ from collections.abc import Set as AbstractSet
 from msgspec.structs import replace
 
 from graph.emails import admission, sending
-from graph.emails.account_mailbox import NOTHING, AccountMailbox
+from graph.emails.account_mailbox import NOTHING, AccountMailbox, refused_as_missing
 from policy.caller import Caller
-from policy.refusals import Refusal
 from policy.vocabulary import EmailOp
-from providers.failures import Missing
 from providers.mail.drafts.merged_drafts import recipients_after
 from providers.mail.merged_mailbox import MergedMailbox
 from providers.ports import mail
@@ -77,20 +75,16 @@ class _AccountDrafts(DraftPort):
 
     async def update(self, identity: DraftIdentity, change: DraftChange) -> DraftIdentity:
         account, port = self._mailbox.account, self._mailbox.port
-        try:
+        with refused_as_missing():
             admission.require_draft_change(account, change)
-        except Refusal:
-            raise Missing from None
         if account.limits_recipients:
             sending.require_people(account, await recipients_after(port, identity, change))
         self._mailbox.describe()
         return await port.drafts.update(identity, change)
 
     async def send(self, draft_id: str, attempt: mail.SendAttempt) -> records.SentMessage:
-        try:
+        with refused_as_missing():
             admission.require_sent_draft(self._mailbox.account)
-        except Refusal:
-            raise Missing from None
         return await self._mailbox.port.drafts.send(draft_id, attempt)
 
 

@@ -1,7 +1,8 @@
 """The mailbox of an account with settings of its own (docs/spec/tokens.md#rights-per-account)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
 
 from msgspec.structs import replace
 
@@ -109,18 +110,14 @@ class AccountMailbox(mail.MailPort):
         )
 
     async def reply(self, message_id: str, reply: mail.Reply) -> records.SentMessage:
-        try:
+        with refused_as_missing():
             admission.require_reply(self.account, reply_all=reply.reply_all)
-        except Refusal:
-            raise Missing from None
         self.describe(reply.attempt)
         return await self.port.reply(message_id, sending.limited_reply(reply, self.account))
 
     async def forward(self, message_id: str, forward: mail.Forward) -> records.SentMessage:
-        try:
+        with refused_as_missing():
             admission.require_forward(self.account, forward)
-        except Refusal:
-            raise Missing from None
         self.describe(forward.attempt)
         return await self.port.forward(message_id, sending.limited_forward(forward, self.account))
 
@@ -154,6 +151,15 @@ class AccountMailbox(mail.MailPort):
             preview.hidden |= effects.hidden_words(Surface.EMAIL, self.account, self.reads)
             if attempt is not None and self.account.holds_mail and not attempt.hold:
                 previews.describe_hold(preview)
+
+
+@contextmanager
+def refused_as_missing() -> Iterator[None]:
+    """Raise Missing for a refusal by the account: for this call, its mailbox holds nothing."""
+    try:
+        yield
+    except Refusal:
+        raise Missing from None
 
 
 def _hidden_attributes(account: Caller) -> frozenset[str]:
