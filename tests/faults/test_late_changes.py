@@ -7,7 +7,7 @@ that begins is answered by what was allowed before. Meanwhile the connections to
 and held, and the server is frozen and restarted; on SQLite the file is locked; and in both the
 processes stand still in turn.
 
-`TIMES=100 ./run slow -s tests/faults/test_late_changes.py` is the long run.
+`TIMES=250 ./run slow -s tests/faults/test_late_changes.py` is the long run.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ from run_sizes import times
 
 pytestmark = pytest.mark.slow
 
-ROUNDS = times(5)
+ROUNDS = times(2)
 CALLERS = 2  # per process
 AFTER = 2  # responses of each caller by the new state
 FAULT_SECONDS = (0.2, 1.5)

@@ -497,7 +497,7 @@ async def test_silence_is_a_read_timeout(client, stub, transport):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("storms", [pytest.param(times(30), id="storms")])
+@pytest.mark.parametrize("storms", [pytest.param(times(10), id="storms")])
 async def test_cancelled_calls_leak_no_connections(stub, storms):
     """The stock pool stays full for good after this (encode/httpcore#1093)."""
 

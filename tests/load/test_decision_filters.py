@@ -20,7 +20,7 @@ from gateway.store.database import Database
 
 pytestmark = pytest.mark.slow
 
-ROWS = int(os.environ.get("LOG_ROWS", "200000"))
+ROWS = int(os.environ.get("LOG_ROWS", "50000"))
 RARE, LIMIT = 50, 20  # rows that each filter finds, and rows of a page
 RARE_VALUES = {
     "token_id": 7,

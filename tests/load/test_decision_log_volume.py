@@ -14,7 +14,7 @@ from gateway.store.database import Database
 
 pytestmark = pytest.mark.slow
 
-ROWS = int(os.environ.get("LOG_ROWS", "200000"))
+ROWS = int(os.environ.get("LOG_ROWS", "50000"))
 LIMIT, TOKENS, CHAINS, CHUNK = 20, 50, 4, 1000
 MORE_BLOCKS = 8  # of 8 KB that another position may read: it may begin within a block
 INSERT_DECISIONS = f"""

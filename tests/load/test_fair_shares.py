@@ -27,7 +27,7 @@ from time_bounds import time_bound
 
 pytestmark = pytest.mark.slow
 
-SECONDS = float(os.environ.get("LOAD_SECONDS", "3"))
+SECONDS = float(os.environ.get("LOAD_SECONDS", "2"))
 CALLS = 50  # of the other token, at least
 LATENCY = 0.05  # seconds that the upstream takes
 FRESH_SECONDS = time_bound(0.1)  # from opening a connection to the response of /healthz

@@ -32,7 +32,7 @@ from sandbox.oauth.clients import ClientRegistry
 
 pytestmark = pytest.mark.slow
 
-ROUNDS = times(5)
+ROUNDS = times(2)
 CALLERS = 60  # per gateway
 ENDED = "2026-01-01T00:00:00Z"
 

@@ -40,9 +40,9 @@ pytestmark = pytest.mark.slow
 
 FEW = 10  # tokens, operators and accounts
 FEW_DECISIONS = 1000
-TOKENS = int(os.environ.get("SCALE_TOKENS", "5000"))
-ROWS = int(os.environ.get("SCALE_ROWS", "100000"))  # decisions, and idempotency rows
-OWNERS = int(os.environ.get("SCALE_OWNERS", "1000"))  # operators, each with an account
+TOKENS = int(os.environ.get("SCALE_TOKENS", "2000"))
+ROWS = int(os.environ.get("SCALE_ROWS", "30000"))  # decisions, and idempotency rows
+OWNERS = int(os.environ.get("SCALE_OWNERS", "500"))  # operators, each with an account
 ROUNDS, MOST_ROUNDS = 10, 60
 CALLS, LISTED = 30, 10  # of a round
 # Beside other work caches are cold: processor time is then less exact.

@@ -18,7 +18,7 @@ from time_bounds import time_bound
 pytestmark = pytest.mark.slow
 
 CALLERS = 400
-SECONDS = float(os.environ.get("LOAD_SECONDS", "5"))
+SECONDS = float(os.environ.get("LOAD_SECONDS", "3"))
 REQUESTS = times(2000)
 PART = 2000  # of these requests, sent by one test
 TRIES = 4  # a machine that is busy with something else is no reason

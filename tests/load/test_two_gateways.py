@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 
 PAGE = REPOSITORY / "docs/guides/scaling.md"
 LIMIT_ROUNDS = times(2)
-REVOCATION_ROUNDS = times(30)
+REVOCATION_ROUNDS = times(10)
 CALLS = 800
 HAMMERS = 2  # callers per gateway that use a token while it is revoked
 _hosts = itertools.count(1)

@@ -1,7 +1,7 @@
 """
 Compares the rule engine with the SQL oracle over generated worlds.
 
-    TIMES=100 EXAMPLES=4000 pytest tests/policy/test_rules_oracle.py
+    TIMES=400 EXAMPLES=4000 pytest tests/policy/test_rules_oracle.py
 
 checks that many seeded decisions, and that many Hypothesis worlds of about fifty decisions each.
 """
@@ -25,7 +25,7 @@ from policy.vocabulary import RuleAction
 if TYPE_CHECKING:
     from policy.rule_facts import Rule
 
-DECISIONS = times(20_000)
+DECISIONS = times(5_000)
 EXAMPLES = settings.default.max_examples
 SEED = int(os.environ.get("RULE_SEED", "20261120"))
 

@@ -3,8 +3,8 @@ What is told of the API is the same in worlds that differ, and to tokens that di
 
 Generated requests for shapes, translations and saved documents are made by pairs of tokens that
 agree in all that a shape depends on, before and after a change that they may not see.
-`TIMES=40` makes 4,800 for each kind of change, four times each:
-`TIMES=40 pytest -n 0 -s -m slow -o faulthandler_timeout=7200 PATH`.
+`TIMES=120` makes 4,800 for each kind of change, four times each:
+`TIMES=120 pytest -n 0 -s -m slow -o faulthandler_timeout=7200 PATH`.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from rest_compat.table import ENDPOINTS
 
 pytestmark = pytest.mark.slow
 
-REQUESTS = times(120)
+REQUESTS = times(40)
 PER_PAIR = 60  # requests of a pair of tokens
 SAVED = 40  # documents, some of which are too costly
 TYPES = sorted(name for name in schema.build().type_map if not name.startswith("__"))

@@ -27,7 +27,7 @@ from time_bounds import time_bound
 
 pytestmark = pytest.mark.slow
 
-SECONDS = float(os.environ.get("FLOOD_SECONDS", "3"))
+SECONDS = float(os.environ.get("FLOOD_SECONDS", "1.5"))
 RATE_LIMITS = os.environ.get("FLOOD_RATE_LIMITS", "on")
 HOSTILE_ADDRESS = "10.255.0.1"
 FLOODS = 5  # of each kind, at most

@@ -24,7 +24,7 @@ from rest_compat.table import ENDPOINTS
 # Hypothesis warns of the size of an example, and a warning is an error.
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:Generating overly large repr")]
 
-EXAMPLES = times(30)
+EXAMPLES = times(10)
 MOST_SECONDS = time_bound(0.1)  # docs/spec/limits.md#cpu-of-a-request
 TRIES = 20  # of a dear request, at most
 LONGEST_REFUSAL = 16 * 1024

@@ -1,7 +1,7 @@
 """
 A large mailbox on Dovecot beside the same one at the providers A and B.
 
-`IMAP_VOLUME` is the number of its messages (2000 unless it says otherwise), `IMAP_VOLUME_REQUESTS`
+`IMAP_VOLUME` is the number of its messages (1000 unless it says otherwise), `IMAP_VOLUME_REQUESTS`
 of the requests over which the gateway's memory stays flat (400); `-s` shows the figures.
 """
 
@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import imap_volume
 from imap_volume import FIRST, NEXT, WARM
 
-MESSAGES = int(os.environ.get("IMAP_VOLUME", "2000"))
+MESSAGES = int(os.environ.get("IMAP_VOLUME", "1000"))
 REQUESTS = int(os.environ.get("IMAP_VOLUME_REQUESTS", "400"))
 
 pytestmark = pytest.mark.slow

@@ -19,7 +19,7 @@ from gateway.secrets.keyring import Keyring
 
 pytestmark = pytest.mark.slow
 
-ROUNDS = times(3)
+ROUNDS = times(1)
 WRITER = Path(__file__).with_name("deciding_process.py")
 KEY = "a secret key of the tests"
 

@@ -31,7 +31,7 @@ from policy.rule_facts import Facts
 from policy.vocabulary import EmailField, EmailOp, RuleType, Surface
 
 NOW = 1_795_000_000_000
-REVOCATIONS = times(50)
+REVOCATIONS = times(15)
 WIDE = {
     "emailAccessEnabled": True,
     "allowedEmailOperations": ["all"],

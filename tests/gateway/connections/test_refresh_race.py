@@ -19,7 +19,7 @@ from sandbox.oauth.clients import ClientRegistry
 
 WORKER = Path(__file__).with_name("refreshing_process.py")
 pytestmark = pytest.mark.slow  # two processes
-ROUNDS = times(5)
+ROUNDS = times(2)
 
 
 @pytest.fixture

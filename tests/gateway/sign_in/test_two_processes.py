@@ -13,7 +13,7 @@ from sign_in_client import REDIRECT, App
 
 pytestmark = pytest.mark.slow
 
-ROUNDS = times(40)
+ROUNDS = times(15)
 ENDS = ["the parent", "the grant", "by the client", "by a second use"]
 
 

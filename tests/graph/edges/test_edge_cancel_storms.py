@@ -1,9 +1,9 @@
 """
 Cancelled documents with edges leave nothing open, and everything healthy is answered afterwards.
 
-Generated documents over all surfaces run ten at a time, on both event loops, until 60 of
+Generated documents over all surfaces run ten at a time, on both event loops, until 20 of
 them were cancelled at random moments; the upstreams are called over sockets. 1,000:
-`TIMES=17 pytest -n 0 -s -m slow -o faulthandler_timeout=7200 PATH`.
+`TIMES=50 pytest -n 0 -s -m slow -o faulthandler_timeout=7200 PATH`.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning"),
 ]
 
-STORMS = times(60)
+STORMS = times(20)
 AT_ONCE = 10
 HEALTHY = 12  # documents that are answered before and after
 SETTLED = 5.0  # seconds until what was cancelled must have ended

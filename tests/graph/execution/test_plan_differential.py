@@ -11,7 +11,7 @@ from run_sizes import times
 from graph.execution.plan import shapes
 
 FEW = 25  # documents per schema, each run several times
-MANY = times(2000)  # runs
+MANY = times(800)  # runs
 MOST = 400  # documents until a fault must have shown
 
 # Beside what is cancelled, graphql-core's tasks are cancelled before they begin.

@@ -152,7 +152,7 @@ def permitted(allow, block, address):
 @pytest.mark.slow
 async def test_nothing_is_shared_outside_the_rules(content_template, tmp_path):
     """Generated shares: upstream is asked to share exactly what is allowed."""
-    wanted = times(100)
+    wanted = times(40)
     examples = []
 
     @settings(max_examples=wanted, database=None)

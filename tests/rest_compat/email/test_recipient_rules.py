@@ -345,7 +345,7 @@ def hides_recipients(call, provider, hidden):
     return hidden in {"reply": ("from",), "replyAll": ("from", "to", "cc")}.get(kind, ())
 
 
-CALLS = times(300)
+CALLS = times(100)
 CALLS_PER_WORLD = 500
 
 
