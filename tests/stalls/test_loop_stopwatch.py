@@ -84,3 +84,18 @@ async def test_a_call_is_repeated_while_it_is_too_long(monkeypatch):
     durations[:] = [WORK] * loop_stopwatch.TRIES
     assert await stalls.measure("long", call) == 0
     assert list(stalls.too_long()) == ["long"]
+
+
+async def test_a_machine_that_is_slow_before_and_after_a_call_is_allowed_for(monkeypatch):
+    monkeypatch.setattr(loop_stopwatch, "MOST_SECONDS", SOME)
+    speeds = [4.0, 4.0, *[1.0, 4.0] * loop_stopwatch.TRIES]
+    monkeypatch.setattr(loop_stopwatch, "slowdown", lambda: speeds.pop(0))
+    stalls = loop_stopwatch.Stalls()
+
+    async def call():
+        work()
+
+    await stalls.measure("on a slow machine", call)
+    await stalls.measure("slow", call)
+
+    assert list(stalls.too_long()) == ["slow"]
