@@ -121,7 +121,9 @@ def _chosen_name(
     if tool.actions:
         action = sent.get(ACTION)
         if action in names:
-            return action, None
+            wanting = [name for name in tool.calls[action].when.split() if not sent.get(name)]
+            missing = [(name, "is required") for name in wanting]
+            return action, invalid_body(missing) if missing else None
         known = ", ".join(usable or names)
         return (usable or names)[0], invalid_body([(ACTION, f"must be one of {known}")])
     stated = {name for name, value in sent.items() if value not in (None, False)}

@@ -22,6 +22,7 @@ class ToolCall(msgspec.Struct, frozen=True, dict=True):
         about: What it is for, as a sentence of the tool's description.
         when: Names of the arguments that choose this document, separated by blanks; without
             actions, the first row that matches. Those that fill no variable are true or false.
+            With actions, they are required.
         items: The member of the result that is a list; empty when the result is one thing.
         page: The selection beside the items.
         brief: The fields of items that are shown when the caller names none; empty: all.

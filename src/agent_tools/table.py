@@ -227,13 +227,19 @@ _MARK = write(
 )
 _NAMED = "id:draftId version:ifMatch"
 _TEXTS = "to:input.to cc:input.cc bcc:input.bcc subject:input.subject body:input.body"
+_PLAIN = {"input.bodyType": "text"}
+_ANSWER = "id:input.replyTo body:input.body"
+_FORWARD = "id:input.forwardOf body:input.body to:input.to cc:input.cc"
+_MADE = "success emailId"
 _DRAFT_CALLS = {
-    "new": write("createDraft", _TEXTS, "success emailId", constants={"input.bodyType": "text"}),
+    "new": write("createDraft", _TEXTS, _MADE, constants=_PLAIN),
+    "reply": write("createDraft", _ANSWER, _MADE, when="id", constants=_PLAIN),
+    "reply_all": write(
+        "createDraft", _ANSWER, _MADE, when="id", constants={**_PLAIN, "input.replyAll": True}
+    ),
+    "forward": write("createDraft", _FORWARD, _MADE, when="id", constants=_PLAIN),
     "change": write(
-        "updateDraft",
-        f"{_NAMED} {_TEXTS}",
-        "success draftId version",
-        constants={"input.bodyType": "text"},
+        "updateDraft", f"{_NAMED} {_TEXTS}", "success draftId version", constants=_PLAIN
     ),
     "delete": write("deleteDraft", _NAMED, "success"),
 }
@@ -319,7 +325,8 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         "write_draft",
-        "Make, change or delete a draft; what is not named stays.",
+        "Make, change or delete a draft; what is not named stays. id: the draft, or the message "
+        "that is answered or forwarded.",
         _DRAFT_CALLS,
         actions=True,
         addresses=True,

@@ -158,7 +158,8 @@ def _argument(root_field: str, argument: str) -> str:
 def _unusable_members(
     schema: GraphQLSchema, name: str, requirement: Requirement, caller: Caller
 ) -> Iterator[tuple[str, str]]:
-    for member, operation in requirement.member_operations.items():
+    needed = {**requirement.member_operations, **requirement.further_operations}
+    for member, operation in needed.items():
         if not caller.allows(operation):
             yield _coordinate(schema, name, member), ""
 

@@ -254,3 +254,38 @@ async def test_a_token_that_may_only_send_has_no_tools_of_drafts(world):
     token = await world.token({"allowedEmailOperations": ["send_email"]})
     async with world.client(token) as client:
         assert list(await Agent(client).tools()) == ["send_mail"]
+
+
+ANSWERS = {"reply": {}, "reply_all": {}, "forward": {"to": [{"email": "bo@home.example"}]}}
+
+
+@pytest.mark.parametrize("action", ANSWERS)
+async def test_a_reply_or_a_forward_is_left_as_a_draft_without_the_right_to_send(world, action):
+    flags = ["view_email", "view_drafts", "write_drafts"]
+    async with world.client(await world.token({"allowedEmailOperations": flags})) as client:
+        agent = Agent(client)
+        call = {"action": action, "body": "1 < 2", **ANSWERS[action]}
+        nothing = text_of(await agent.call("write_draft", **call))
+        made = json.loads(text_of(await agent.call("write_draft", id=world.id("lease"), **call)))
+        page, _ = await agent.read("read_drafts")
+
+    assert nothing.startswith("VALIDATION_ERROR")
+    assert "id is required" in nothing
+    (draft,) = page["drafts"]
+    assert made["success"] is True
+    assert draft["email"]["subject"].lower().startswith(("re:", "fwd:"))
+    assert world.sent("provider-a") == []
+
+
+async def test_without_the_right_to_read_there_is_no_draft_of_an_answer(world):
+    async with world.client(await world.token({"allowedEmailOperations": ["write_drafts"]})) as c:
+        agent = Agent(c)
+        tools = await agent.tools()
+        refused = text_of(
+            await agent.call("write_draft", action="reply", id=world.id("lease"), body="b")
+        )
+
+    actions = tools["write_draft"]["inputSchema"]["properties"]["action"]["enum"]
+    assert actions == ["new", "change", "delete"]
+    assert refused.startswith("OPERATION_NOT_ALLOWED")
+    assert world.sent("provider-a") == []

@@ -43,6 +43,15 @@ _FILE = {"name": "a.txt", "contentBase64": _BYTES, "contentType": "text/plain"}
 _MAIL = {"body": "b", "attachments": [_FILE]}
 INPUTS: Mapping[str, Mapping[str, Any]] = {
     "SendEmailInput": {"to": [_PERSON], "cc": [_PERSON], "bcc": [_PERSON], "subject": "s", **_MAIL},
+    "CreateDraftInput": {
+        "to": [_PERSON],
+        "cc": [_PERSON],
+        "bcc": [_PERSON],
+        "subject": "s",
+        **_MAIL,
+        "replyTo": "providerA:1",
+        "forwardOf": "providerA:1",
+    },
     "UpdateDraftInput": {
         "to": [_PERSON],
         "cc": [_PERSON],

@@ -118,7 +118,7 @@ class Operation:
     @cached_property
     def refusal_depends_on_input(self) -> bool:
         """Whether the members of an input object decide which operation a refusal names."""
-        return any(requirement.member_operations for requirement in self._needs)
+        return any(requirement.depends_on_input for requirement in self._needs)
 
     def admit(
         self,

@@ -21,6 +21,7 @@ class AccountOfDrafts(AccountMailbox):
     """An `AccountMailbox` for one call about drafts, whose operation the account must allow."""
 
     reads = (EmailOp.VIEW_DRAFTS,)
+    replies = forwards = admission.OF_DRAFTS
 
     def __init__(self, port: mail.MailPort, account: Caller, operation: EmailOp) -> None:
         super().__init__(port, account)

@@ -33,9 +33,12 @@ class AccountMailbox(mail.MailPort):
         account: The caller as this connection alone narrows it.
         hidden: The attributes of `Email` that the account hides.
         reads: The operations of which one lets the caller see what a write is derived from.
+        replies, forwards: The operations that a reply and a forward need.
     """
 
     reads: tuple[EmailOp, ...] = EMAIL_READS
+    replies: tuple[EmailOp, ...] = (EmailOp.REPLY_TO_EMAIL,)
+    forwards: tuple[EmailOp, ...] = (EmailOp.FORWARD_EMAIL,)
 
     def __init__(self, port: mail.MailPort, account: Caller) -> None:
         self.port = port
@@ -111,13 +114,15 @@ class AccountMailbox(mail.MailPort):
 
     async def reply(self, message_id: str, reply: mail.Reply) -> records.SentMessage:
         with refused_as_missing():
-            admission.require_reply(self.account, reply_all=reply.reply_all)
+            admission.require_reply(
+                self.account, reply_all=reply.reply_all, operations=self.replies
+            )
         self.describe(reply.attempt)
         return await self.port.reply(message_id, sending.limited_reply(reply, self.account))
 
     async def forward(self, message_id: str, forward: mail.Forward) -> records.SentMessage:
         with refused_as_missing():
-            admission.require_forward(self.account, forward)
+            admission.require_forward(self.account, forward, self.forwards)
         self.describe(forward.attempt)
         return await self.port.forward(message_id, sending.limited_forward(forward, self.account))
 

@@ -4,7 +4,7 @@ Checks of calls about mail by a caller, or by the accounts that may hold what th
 A check takes the caller as an account narrows it (docs/spec/tokens.md#rights-per-account).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from graph.context import Info
 from graph.emails import sending
@@ -20,6 +20,9 @@ FORWARDED = (EmailField.BODY, EmailField.ATTACHMENTS)
 
 # The recipients of a reply to all (docs/spec/email.md#replies-with-hidden-fields).
 ALL_ANSWERED = (EmailField.FROM, EmailField.TO, EmailField.CC)
+
+# What a draft of a reply or forward needs, which shows its original.
+OF_DRAFTS = (EmailOp.WRITE_DRAFTS, EmailOp.VIEW_EMAIL)
 
 _RECIPIENTS = (EmailField.TO, EmailField.CC, EmailField.BCC)
 
@@ -50,27 +53,35 @@ def require_sent_draft(caller: Caller) -> None:
     caller.require_visible_recipients("Sending a draft", *_RECIPIENTS)
 
 
-def require_reply(caller: Caller, *, reply_all: bool) -> None:
+def require_reply(
+    caller: Caller, *, reply_all: bool, operations: Sequence[EmailOp] = (EmailOp.REPLY_TO_EMAIL,)
+) -> None:
     """
     Check that *caller* may reply, and see the fields whose people get the reply.
+
+    *operations* are all needed: `OF_DRAFTS` where the reply is left as a draft.
 
     Raises:
         Refusal: The operation is not allowed, or a field is hidden.
     """
-    caller.admit(Surface.EMAIL, EmailOp.REPLY_TO_EMAIL)
+    for operation in operations:
+        caller.admit(Surface.EMAIL, operation)
     if reply_all:
         caller.require_visible_recipients("Replying to all", *ALL_ANSWERED)
     caller.require_visible_recipients("Replying", EmailField.FROM)
 
 
-def require_forward(caller: Caller, forward: Forward) -> None:
+def require_forward(
+    caller: Caller, forward: Forward, operations: Sequence[EmailOp] = (EmailOp.FORWARD_EMAIL,)
+) -> None:
     """
-    Check that *caller* may forward, and see what is forwarded.
+    Check that *caller* may forward, and see what is forwarded; *operations* as of `require_reply`.
 
     Raises:
         Refusal: The operation or a recipient is not allowed, or a field is hidden.
     """
-    caller.admit(Surface.EMAIL, EmailOp.FORWARD_EMAIL)
+    for operation in operations:
+        caller.admit(Surface.EMAIL, operation)
     caller.require_visible("Forwarding", *FORWARDED)
     sending.require_recipients(forward, caller)
 

@@ -5,13 +5,14 @@ from functools import partial
 from typing import Annotated, TypeVar
 
 import strawberry
+from strawberry.utils.str_converters import to_camel_case
 
 from graph.context import Context, Info
 from graph.emails import admission, attached_files, draft_versions, inputs, previews, sending
 from graph.emails.draft_versions import SeenVersion
 from graph.emails.drafts import DraftId, no_draft
 from graph.emails.enums import BodyType
-from graph.emails.mutations import done, translate_send_failures
+from graph.emails.mutations import deliver_forward, deliver_reply, done, translate_send_failures
 from graph.emails.problems import Problems, unsafe
 from graph.emails.types import DraftActionResult, EmailActionResult
 from graph.execution.if_match import IfMatch, parse_if_match
@@ -19,7 +20,7 @@ from graph.masking.guards import guarded
 from policy.caller import Caller
 from policy.recipients import Recipient
 from policy.refusals import Conflict, InvalidInput, NotFound, ReadOnlyConnection
-from policy.vocabulary import Code, EmailOp, Surface
+from policy.vocabulary import Code, EmailField, EmailOp, Surface
 from providers import failures
 from providers.mail.drafts.merged_drafts import Compared, DraftChanged, MergedDrafts
 from providers.ports.drafts import DraftChange
@@ -99,25 +100,63 @@ async def send_draft(
     return done(sent)
 
 
-@guarded(EmailOp.WRITE_DRAFTS)
+@guarded(
+    EmailOp.WRITE_DRAFTS,
+    further_operations={"replyTo": EmailOp.VIEW_EMAIL, "forwardOf": EmailOp.VIEW_EMAIL},
+    revealing={
+        "replyTo": (EmailField.FROM,),
+        "replyAll": admission.ALL_ANSWERED,
+        "forwardOf": admission.FORWARDED,
+    },
+)
 async def create_draft(
     info: Info,
     written: Annotated[
-        inputs.SendEmailInput, strawberry.argument(name="input", description="The message.")
+        inputs.CreateDraftInput, strawberry.argument(name="input", description="The message.")
     ],
 ) -> EmailActionResult:
-    """Leave a new message as a draft for a person to send."""
+    """Leave a new message, a reply or a forward as a draft for a person to send."""
     context = info.context
+    _require_members_of_kind(written)
+    mailbox = context.mail_of_drafts(EmailOp.WRITE_DRAFTS)
+    if written.reply_to is not None:
+        reply = await sending.reply(written, context, hold=True)
+        return await deliver_reply(info, mailbox, written.reply_to, reply, admission.OF_DRAFTS)
+    if written.forward_of is not None:
+        forward = await sending.forward(written, context, hold=True)
+        return await deliver_forward(
+            info, mailbox, written.forward_of, forward, admission.OF_DRAFTS
+        )
     draft = await sending.draft(written, context, hold=True)
     operation = EmailOp.WRITE_DRAFTS
     connection = sending.sending_connection(
         written.connection_id, context, lambda it: admission.require_send(it, draft, operation)
     )
     previews.describe_draft(draft)
-    mailbox = context.mail_of_drafts(operation)
     sent = await translate_send_failures(mailbox.send(connection.id, draft), draft)
     context.held = sent.held
     return done(sent)
+
+
+def _require_members_of_kind(written: inputs.CreateDraftInput) -> None:
+    """
+    Check that a draft has no members of another kind of draft.
+
+    Raises:
+        InvalidInput: `VALIDATION_ERROR`, one detail per problem.
+    """
+    new_only = ("bcc", "subject", "importance", "connection_id")
+    others: tuple[str, ...] = ("reply_all",)
+    kind = "a new message"
+    if written.reply_to is not None:
+        others, kind = ("to", "cc", *new_only, "forward_of"), "a reply"
+    elif written.forward_of is not None:
+        others, kind = (*new_only, "reply_all"), "a forward"
+    problems = Problems()
+    for name in others:
+        if getattr(written, name) is not None:
+            problems.add(to_camel_case(name), f"A draft of {kind} does not have it.")
+    problems.raise_if_any()
 
 
 def _check_sent(caller: Caller) -> CheckRecipients:

@@ -61,6 +61,48 @@ class SendEmailInput:
 
 
 @strawberry.input(
+    description="A draft of a new message; with `replyTo` or `forwardOf`, of a reply or a forward."
+)
+class CreateDraftInput:
+    body: str = strawberry.field(description="May be empty; above what is quoted or forwarded.")
+    to: list[ParticipantInput] | None = strawberry.field(
+        default=None, description="May be empty. Not with `replyTo`, which derives the recipients."
+    )
+    cc: list[ParticipantInput] | None = strawberry.field(
+        default=None, description="Carbon copy. Not with `replyTo`."
+    )
+    bcc: list[ParticipantInput] | None = strawberry.field(
+        default=None, description="Blind copy. Of new messages."
+    )
+    subject: str | None = strawberry.field(
+        default=None, description="At most 998 characters. Of new messages."
+    )
+    body_type: BodyType | None = strawberry.field(default=BodyType.HTML, description=_BODY_TYPE)
+    importance: Importance | None = strawberry.field(
+        default=None, description="`normal` if absent. Of new messages."
+    )
+    connection_id: Long | None = strawberry.field(
+        default=None,
+        description=(
+            "The connection that holds the draft; the first active one that may write if absent. "
+            "Of new messages: replies and forwards are where the original is."
+        ),
+    )
+    attachments: list[AttachmentInput] | None = strawberry.field(
+        default=None, description=_ATTACHMENTS
+    )
+    reply_to: str | None = strawberry.field(
+        default=None, description="The id of the message that is answered. Needs `view_email`."
+    )
+    reply_all: bool | None = strawberry.field(
+        default=None, description="Whether the reply goes to all recipients. With `replyTo`."
+    )
+    forward_of: str | None = strawberry.field(
+        default=None, description="The id of the message that is forwarded. Needs `view_email`."
+    )
+
+
+@strawberry.input(
     description="A change of a draft: at least one member; what is absent or null stays as it is."
 )
 class UpdateDraftInput:

@@ -1,6 +1,6 @@
 """Root mutations of the email surface: send, reply, forward, delete, modify."""
 
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Iterable, Sequence
 from typing import Annotated, TypeVar
 
 import strawberry
@@ -24,6 +24,7 @@ from policy.refusals import (
 from policy.vocabulary import Code, EmailField, EmailOp, SendMode, Surface
 from providers import failures
 from providers.mail.delivery import failure_of_change
+from providers.mail.merged_mailbox import MergedMailbox
 from providers.ports import mail
 from providers.records.mail import SentMessage
 from providers.search_text import fold_label
@@ -70,14 +71,7 @@ async def reply_to_email(
 ) -> EmailActionResult:
     """Reply to a message from the account that received it; recipients must be visible."""
     reply = await sending.reply(written, info.context)
-    sending.require_writable(info.context)
-    admission.require_account(
-        info, email_id, no_email, lambda it: admission.require_reply(it, reply_all=reply.reply_all)
-    )
-    previews.describe_reply(email_id, reply)
-    sent = await translate_send_failures(info.context.mail.reply(email_id, reply))
-    info.context.held = sent.held
-    return done(sent)
+    return await deliver_reply(info, info.context.mail, email_id, reply, (EmailOp.REPLY_TO_EMAIL,))
 
 
 @guarded(EmailOp.FORWARD_EMAIL, reveals=admission.FORWARDED)
@@ -91,12 +85,45 @@ async def forward_email(
 ) -> EmailActionResult:
     """Forward a message with its attachments; refused when these or the body are masked."""
     forward = await sending.forward(written, info.context)
+    operations = (EmailOp.FORWARD_EMAIL,)
+    return await deliver_forward(info, info.context.mail, email_id, forward, operations)
+
+
+async def deliver_reply(
+    info: Info,
+    mailbox: MergedMailbox,
+    email_id: str,
+    reply: mail.Reply,
+    operations: Sequence[EmailOp],
+) -> EmailActionResult:
+    """Send a checked reply, or leave it as a draft, where the account allows *operations*."""
     sending.require_writable(info.context)
     admission.require_account(
-        info, email_id, no_email, lambda it: admission.require_forward(it, forward)
+        info,
+        email_id,
+        no_email,
+        lambda it: admission.require_reply(it, reply_all=reply.reply_all, operations=operations),
+    )
+    previews.describe_reply(email_id, reply)
+    sent = await translate_send_failures(mailbox.reply(email_id, reply))
+    info.context.held = sent.held
+    return done(sent)
+
+
+async def deliver_forward(
+    info: Info,
+    mailbox: MergedMailbox,
+    email_id: str,
+    forward: mail.Forward,
+    operations: Sequence[EmailOp],
+) -> EmailActionResult:
+    """Send a checked forward, as `deliver_reply`."""
+    sending.require_writable(info.context)
+    admission.require_account(
+        info, email_id, no_email, lambda it: admission.require_forward(it, forward, operations)
     )
     previews.describe_forward(email_id, forward)
-    sent = await translate_send_failures(info.context.mail.forward(email_id, forward), forward)
+    sent = await translate_send_failures(mailbox.forward(email_id, forward), forward)
     info.context.held = sent.held
     return done(sent)
 

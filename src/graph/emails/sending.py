@@ -33,7 +33,12 @@ _SEPARATOR = re.compile(r"[()<>\[\],;:\\]")
 _ADDRESS_LITERAL = re.compile(r"\[[A-Za-z0-9.:]+\]")
 
 
-async def draft(written: inputs.SendEmailInput, context: Context, *, hold: bool = False) -> Draft:
+async def draft(
+    written: inputs.SendEmailInput | inputs.CreateDraftInput,
+    context: Context,
+    *,
+    hold: bool = False,
+) -> Draft:
     """
     Check a new message, which is left as a draft with *hold*.
 
@@ -41,9 +46,10 @@ async def draft(written: inputs.SendEmailInput, context: Context, *, hold: bool 
         InvalidInput: `VALIDATION_ERROR`, one detail per problem.
     """
     problems = Problems()
-    groups = [("to", written.to), ("cc", written.cc or []), ("bcc", written.bcc or [])]
-    to, cc, bcc = checked_recipients(groups, problems)
-    if unsafe(written.subject):
+    groups = [("to", written.to or []), ("cc", written.cc or []), ("bcc", written.bcc or [])]
+    to, cc, bcc = checked_recipients(groups, problems, is_draft=hold)
+    subject = written.subject or ""
+    if unsafe(subject):
         problems.add("subject", "Line breaks and control characters are not allowed.")
     check_body(written.body, problems)
     files = await attached_files.read(written.attachments, problems, context)
@@ -52,7 +58,7 @@ async def draft(written: inputs.SendEmailInput, context: Context, *, hold: bool 
         to=to,
         cc=cc,
         bcc=bcc,
-        subject=written.subject,
+        subject=subject,
         body=written.body,
         body_type=(written.body_type or BodyType.HTML).value,
         importance=(written.importance or Importance.NORMAL).value,
@@ -61,7 +67,12 @@ async def draft(written: inputs.SendEmailInput, context: Context, *, hold: bool 
     )
 
 
-async def reply(written: inputs.ReplyEmailInput, context: Context) -> Reply:
+async def reply(
+    written: inputs.ReplyEmailInput | inputs.CreateDraftInput,
+    context: Context,
+    *,
+    hold: bool = False,
+) -> Reply:
     """Check a reply; the original is quoted only if the caller may see its body."""
     problems = Problems()
     check_body(written.body, problems)
@@ -72,7 +83,7 @@ async def reply(written: inputs.ReplyEmailInput, context: Context) -> Reply:
         body_type=(written.body_type or BodyType.HTML).value,
         reply_all=bool(written.reply_all),
         files=files,
-        attempt=attempt(context),
+        attempt=attempt(context, hold=hold),
     )
     return limited_reply(written_reply, context.caller)
 
@@ -89,10 +100,16 @@ def limited_reply(reply: Reply, caller: Caller) -> Reply:
     )
 
 
-async def forward(written: inputs.ForwardEmailInput, context: Context) -> Forward:
+async def forward(
+    written: inputs.ForwardEmailInput | inputs.CreateDraftInput,
+    context: Context,
+    *,
+    hold: bool = False,
+) -> Forward:
     """Check the input of a forward."""
     problems = Problems()
-    to, cc = checked_recipients([("to", written.to), ("cc", written.cc or [])], problems)
+    groups = [("to", written.to or []), ("cc", written.cc or [])]
+    to, cc = checked_recipients(groups, problems, is_draft=hold)
     check_body(written.body or "", problems)
     files = await attached_files.read(written.attachments, problems, context)
     problems.raise_if_any()
@@ -103,7 +120,7 @@ async def forward(written: inputs.ForwardEmailInput, context: Context) -> Forwar
         body_type=(written.body_type or BodyType.HTML).value,
         hidden=_hidden(context.caller),
         files=files,
-        attempt=attempt(context),
+        attempt=attempt(context, hold=hold),
     )
 
 

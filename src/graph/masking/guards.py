@@ -58,6 +58,8 @@ class Requirement(msgspec.Struct, frozen=True, eq=False):
         max_limit: What a higher `limit` is lowered to; 1 when the field takes none.
         member_operations: Members of the input object, by API name, and the operation that each
             of them needs.
+        further_operations: Members of the input object, and the operation that each of them needs
+            besides those of the field.
         revealing: Arguments, by API name, and the mask words that each of them would reveal. The
             resolver refuses them; here they are declared for the shape of a token (`graph.shape`).
             A member of the input object is named like an argument.
@@ -72,6 +74,7 @@ class Requirement(msgspec.Struct, frozen=True, eq=False):
     operations: tuple[Operation, ...] = ()
     max_limit: int = 1
     member_operations: Mapping[str, Operation] = msgspec.field(default_factory=dict)
+    further_operations: Mapping[str, Operation] = msgspec.field(default_factory=dict)
     revealing: Mapping[str, tuple[Field, ...]] = msgspec.field(default_factory=dict)
     searching: Mapping[str, tuple[Field, ...]] = msgspec.field(default_factory=dict)
     searching_beyond: tuple[Operation, ...] = ()
@@ -92,6 +95,14 @@ class Requirement(msgspec.Struct, frozen=True, eq=False):
             caller.require_children_allowed()
         if self.surface is not None:
             caller.admit(self.surface, *self.operations_for(members))
+            for member, operation in self.further_operations.items():
+                if members.get(member) is not None:
+                    caller.admit(self.surface, operation)
+
+    @property
+    def depends_on_input(self) -> bool:
+        """Whether the members of an input object decide which operations are needed."""
+        return bool(self.member_operations or self.further_operations)
 
     def operations_for(self, members: Mapping[str, object]) -> tuple[Operation, ...]:
         """Return the operation that the first given member needs, or all alternatives."""
@@ -110,6 +121,7 @@ def guarded(  # noqa: PLR0913 - what a root field declares
     surface: Surface | None = None,
     max_limit: int = 1,
     member_operations: Mapping[str, Operation] = MappingProxyType({}),
+    further_operations: Mapping[str, Operation] = MappingProxyType({}),
     revealing: Mapping[str, tuple[Field, ...]] = MappingProxyType({}),
     searching: Mapping[str, tuple[Field, ...]] = MappingProxyType({}),
     searching_beyond: tuple[Operation, ...] = (),
@@ -122,7 +134,7 @@ def guarded(  # noqa: PLR0913 - what a root field declares
     Its type is that of the record that the resolver returns. *surface* is needed only when there
     are no operations, which name theirs themselves. *max_limit* is what a higher `limit` argument
     is lowered to. *member_operations* names the operation that a member of the input object needs,
-    so that a refusal names it too. *revealing*, *searching*, *reveals*, *shows*: see `Requirement`.
+    so that a refusal names it too. For the others see `Requirement`.
     """
     opened = surface or WORD_TYPES[type(operations[0])].surface
     requirement = Requirement(
@@ -130,6 +142,7 @@ def guarded(  # noqa: PLR0913 - what a root field declares
         operations,
         max_limit,
         member_operations,
+        further_operations,
         revealing=revealing,
         searching=searching,
         searching_beyond=searching_beyond,
@@ -145,7 +158,7 @@ def guarded(  # noqa: PLR0913 - what a root field declares
         def admitted(*args: P.args, **kwargs: P.kwargs) -> Awaitable[R]:
             info: Any = kwargs["info"]
             context = info.context
-            members = _input_members(kwargs) if member_operations else _NO_MEMBERS
+            members = _input_members(kwargs) if requirement.depends_on_input else _NO_MEMBERS
             requirement.admit(context.caller, members)
             wellformed.check(kwargs, root=root, called=info.argument_name)
             if context.repeated is context.effect_request is context.delivery is None:

@@ -108,6 +108,10 @@ MEMBERS: Mapping[str, TextLimit] = MappingProxyType(
         "AttachmentInput.handle": TextLimit(100, code=None),
         "SendEmailInput.subject": TextLimit(998),  # the longest line of RFC 5322
         "SendEmailInput.body": TextLimit(MAX_BODY),
+        "CreateDraftInput.subject": TextLimit(998),
+        "CreateDraftInput.body": TextLimit(MAX_BODY),
+        "CreateDraftInput.replyTo": _ID,
+        "CreateDraftInput.forwardOf": _ID,
         "UpdateDraftInput.subject": TextLimit(998),
         "UpdateDraftInput.body": TextLimit(MAX_BODY),
         "UpdateDraftInput.removeAttachments": TextLimit(1024),
