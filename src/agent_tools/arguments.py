@@ -30,7 +30,7 @@ _PARTICIPANT = "ParticipantInput"
 def type_at(
     arguments: Mapping[str, graphql.GraphQLArgument], path: str
 ) -> graphql.GraphQLInputType | None:
-    """Return the type of a variable or of a member of one; None: there is none in the shape."""
+    """Return the type of a variable or of one of its members; None if the shape has none."""
     name, _, rest = path.partition(".")
     argument = arguments.get(name)
     kind: Any = None if argument is None else argument.type

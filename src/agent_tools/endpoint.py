@@ -104,7 +104,7 @@ class AgentEndpoint:
 
     async def _read(self, request: RestRequest) -> wire.Message:
         """
-        Read the body, which is charged also if it is no message.
+        Read the body, which is charged also if it is not a message.
 
         Raises:
             Refusal: 400, 408 or 413; or 429.

@@ -75,7 +75,7 @@ def read_message(request: RestRequest, body: Any) -> Message:
     Check a parsed body and its headers.
 
     Raises:
-        WireError: It is no request or notification, or of a version that is not spoken here.
+        WireError: It is not a request or notification, or is of a version that is not spoken here.
     """
     if not isinstance(body, dict) or body.get("jsonrpc") != "2.0":
         raise WireError(INVALID_REQUEST, "The body must be one JSON-RPC 2.0 request.")

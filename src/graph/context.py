@@ -197,7 +197,7 @@ class Context:
         """
         Check that the token may make a call that runs the saved documents *names*.
 
-        A link that the gateway signed is no call of the token: a document handed it out.
+        A link that the gateway signed is not a call of the token: a document handed it out.
 
         Raises:
             DocumentNotAllowed: It may not.

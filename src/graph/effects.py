@@ -40,7 +40,7 @@ _json = msgspec.json.Encoder(order="sorted", enc_hook=str)
 
 
 class Signer(Protocol):
-    """Signs digests, so that nobody can guess hidden values and compare."""
+    """Signs digests, so that hidden values cannot be guessed and compared."""
 
     def sign(self, payload: bytes, *, context: bytes) -> str:
         """Return the signature of *payload*: URL-safe and deterministic."""

@@ -41,7 +41,7 @@ class RuleChain:
         self.levels = tuple(levels)
 
     def decide(self, facts: Facts) -> Decision:
-        """Return the first refusal, or the token's own decision when nobody refuses."""
+        """Return the first refusal, or the token's own decision if no ancestor refuses."""
         decisions = [level.decide(facts) for level in self.levels]
         return next((decision for decision in decisions if not decision.allowed), decisions[0])
 

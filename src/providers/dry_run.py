@@ -82,7 +82,7 @@ def is_write(method: str, *, changes: bool | None) -> bool:
 
 async def confirm_write(connection: int) -> None:
     """
-    Confirm preview, dry run and fence directly before a write that is no HTTP call.
+    Confirm preview, dry run and fence directly before a write that is not an HTTP call.
 
     Raises:
         Exception: As `before_call` and `WriteFence.confirm`.

@@ -76,7 +76,7 @@ def item_at(url: str) -> ItemAddress | None:
 
 
 def _parts(url: str) -> tuple[str, str]:
-    """Return host and path of an address; empty for one that is none, or too long."""
+    """Return host and path of an address; empty if it is not valid or too long."""
     try:
         parts = urlsplit(url)
     except ValueError:  # a malformed address of IPv6

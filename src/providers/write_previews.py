@@ -76,7 +76,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     The change of one value.
 
     Attributes:
-        before: None: there is none, or it is not known.
+        before: None if it is absent or not known.
         masked_by: The mask word that hides *before*; "" for none.
     """
 
@@ -142,7 +142,7 @@ def previewing(preview: WritePreview) -> Iterator[None]:
 
 
 def current_preview() -> WritePreview | None:
-    """Return the preview to be filled in; None when nobody asks for one."""
+    """Return the preview to be filled in; None if it was not requested."""
     return _current.get()
 
 

@@ -107,7 +107,7 @@ class ChangeLog(msgspec.Struct, frozen=True, kw_only=True):
         Add the rows of the changes noted in *session* to its transaction.
 
         Raises:
-            LookupError: Nobody is known as the actor.
+            LookupError: The actor is not known.
         """
         notes: list[_Note] = session.info.pop(_NOTES, [])
         if not notes:

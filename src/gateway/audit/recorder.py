@@ -42,7 +42,7 @@ class UpstreamTally(msgspec.Struct):
         calls: Their number.
         last_status: HTTP status of the last one; None when it got no response.
         by_connection: Number and seconds of the attempts with the credentials of a connection, by
-            its id, without those of a `shared_lookup`; None: nobody asks.
+            its id, without the calls of a `shared_lookup`; None if not counted.
     """
 
     calls: int = 0

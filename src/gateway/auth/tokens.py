@@ -90,7 +90,7 @@ async def issue(session: AsyncSession, token: AccessToken, *, seconds: int) -> s
     """
     Give *token* a new secret that ends by itself after *seconds*; the old one ends at once.
 
-    It is stored as a secret that was replaced and is accepted still; nobody has the current one.
+    It is stored as a secret that was replaced and is accepted still; no client has the current one.
     """
     generated = token_format.generate()
     token.previous_digest = generated.digest

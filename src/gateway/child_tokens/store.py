@@ -170,7 +170,7 @@ def require_children_allowed(
     """
     Check that the first token of *chain* may have children; *settings* are its effective ones.
 
-    *allowed*: somebody else than its settings allows it to.
+    *allowed*: another client than its settings allow.
 
     Raises:
         ChildrenNotAllowed: It may not, or has as many ancestors as a token can have.

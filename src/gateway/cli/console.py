@@ -116,7 +116,7 @@ def failures_as_sentences() -> Iterator[None]:
 
 
 def tell_failure(problem: Exception) -> bool:
-    """Write the sentences of a failure that a person can act on; False: it is none."""
+    """Write the sentences of a failure that a person can act on; False for any other failure."""
     sentences = _sentences(problem)
     for sentence in sentences:
         info(sentence)

@@ -24,7 +24,7 @@ async def running_gateway() -> AsyncIterator[Gateway]:
     Raises:
         NotConfigured: There are no secret keys.
     """
-    # Its management API is not used: the admin token is random and shown to nobody.
+    # Its management API is not used: the admin token is random and never shown.
     admin = {"admin_token": SecretStr(new_secret())}
     settings = Settings().ready_to_open().model_copy(update=admin)
     settings.data_dir.mkdir(parents=True, exist_ok=True)

@@ -58,7 +58,7 @@ def parsed_json(name: str, value: str) -> Any:
     Return the JSON that *value* is or refers to; *name* is for the error message.
 
     Raises:
-        typer.BadParameter: It is no JSON.
+        typer.BadParameter: It is not JSON.
     """
     try:
         return json.loads(text(value))
@@ -71,7 +71,7 @@ def json_object(name: str, value: str | None) -> dict[str, Any]:
     Return the JSON object that *value* is or refers to; it is empty for None.
 
     Raises:
-        typer.BadParameter: It is no JSON object.
+        typer.BadParameter: It is not a JSON object.
     """
     members = {} if value is None else parsed_json(name, value)
     if not isinstance(members, dict):

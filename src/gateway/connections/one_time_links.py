@@ -31,7 +31,7 @@ from policy.vocabulary import Code
 from providers.catalogue.tables import OWN_SERVERS
 
 PATH = "/oauth/link"
-MAX_TRIES = 5  # of passwords, so that a link is no way to guess one
+MAX_TRIES = 5  # of passwords, so that a link is not a way to guess one
 _HOUR = 60 * 60 * 1000  # milliseconds
 _TEXT_LENGTH = 43  # characters of 256 bits
 
@@ -228,7 +228,7 @@ class OneTimeLinks:
 
 
 def _digest(text: str) -> str:
-    """Return the key of a link's row, from which nobody can tell the link."""
+    """Return the key of a link's row, which does not reveal the link."""
     if len(text) != _TEXT_LENGTH:
         raise LinkEnded
     digest = hashlib.sha256(text.encode()).digest()

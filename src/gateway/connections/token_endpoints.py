@@ -93,7 +93,7 @@ class TokenEndpoints:
         )
 
     def revocation_url(self, provider: str) -> str | None:
-        """Return the revocation endpoint, beside the token endpoint; None: there is none."""
+        """Return the revocation endpoint, beside the token endpoint; None if there is none."""
         if provider in OWN_SERVERS:
             return None
         token_url = self._url(provider, "token")

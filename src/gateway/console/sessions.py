@@ -80,7 +80,7 @@ async def begin(services: "Services", admin: bytes, *, replaced: str) -> str:
 
 
 async def find(services: "Services", secret: str) -> Session | None:
-    """Return the session of the cookie *secret*; None: there is none, or it has ended."""
+    """Return the session of the cookie *secret*; None if it is unknown or has ended."""
     now = timestamps.now_ms()
     async with services.database.reading() as session:
         row = await session.get(ConsoleSession, key_of(secret))

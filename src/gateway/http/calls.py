@@ -219,7 +219,7 @@ def _key_reused() -> Refusal:
 
 
 def _message_id(seed: str) -> str:
-    """Return the local part of a Message-ID that nobody can guess without *seed*."""
+    """Return the local part of a Message-ID that cannot be guessed without *seed*."""
     digest = hashlib.sha256(seed.encode()).digest()[:20]
     return base64.b32encode(digest).decode().lower()
 

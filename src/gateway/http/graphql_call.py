@@ -150,7 +150,7 @@ class GraphQLCall(Call):
         Return the request, if the token is not limited to other saved documents.
 
         Raises:
-            Refusal: It is, or the body is no request.
+            Refusal: It is, or the body is not a request.
         """
         self.context, read = context, self._read
         if isinstance(read, Refusal):

@@ -359,7 +359,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._drain()
 
     def _drop_body(self) -> None:
-        """Release what nobody reads: connection and request are a reference cycle."""
+        """Release what is never read: connection and request are a reference cycle."""
         self._unparsed = b""
         if self.cycle is not None and (self.cycle.disconnected or self.cycle.response_complete):
             self.cycle.body = bytearray()
@@ -381,7 +381,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._connections.watch(self)
 
     def _discard(self) -> None:
-        """Drop what arrived, and read on a little later: nobody waits for it."""
+        """Drop what arrived, and read on a little later: no reader waits for it."""
         self.last = self.loop.time()
         self.flow.pause_reading()
         self.loop.call_later(DRAIN_PAUSE, self._read_on)

@@ -48,7 +48,7 @@ async def _invalid(request: Request, error: Exception) -> Response:
 
 
 async def _gone(_request: Request, _gone: Exception) -> Response:
-    return Response(status_code=400)  # the client is gone: nobody reads it
+    return Response(status_code=400)  # the client is gone and does not read it
 
 
 async def _http(request: Request, refusal: Exception) -> Response:

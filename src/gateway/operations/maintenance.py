@@ -110,8 +110,8 @@ async def restore(copy: Path, progress: Progress, *, force: bool = False) -> dic
         credentials.
 
     Raises:
-        CommandError: *copy* is no backup that this program can restore, or gateways serve and there
-            is no *force*.
+        CommandError: *copy* is not a backup that this program can restore, or gateways serve and
+            there is no *force*.
     """
     async with _open_database() as database:
         url = database.url

@@ -41,7 +41,7 @@ class StoredResource:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredToken:
     """
-    A token that is not revoked and no child token, which its holder made and which is no policy.
+    A token that is neither revoked nor a child token, which its holder made and is not policy.
 
     *operator* is an address, *resources* are names.
     """
@@ -140,7 +140,7 @@ def to_document(snapshot: PolicySnapshot) -> dict[str, Any]:
     """
     Return the policy document of *snapshot*, sorted by name.
 
-    Rules that the gateway made for what tokens created are no policy and stay out.
+    Rules that the gateway made for what tokens created are not policy and stay out.
 
     Raises:
         CommandError: A name is shared by several.

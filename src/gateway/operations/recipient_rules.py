@@ -41,7 +41,7 @@ async def add(session: AsyncSession, token_id: int, action: str, pattern: str) -
     block rule leaves all others allowed.
 
     Raises:
-        InvalidInput: The action or the pattern is none.
+        InvalidInput: The action or the pattern is not valid.
     """
     added = _parse(action, pattern)
     token = await rows.get(session, AccessToken, token_id, for_update=True)

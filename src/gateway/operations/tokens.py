@@ -105,7 +105,7 @@ async def list_newest(
 async def list_roots(
     session: AsyncSession, operator_id: str, *, after: int = 0, limit: int
 ) -> list[views.ManagedAccessToken]:
-    """Return the active tokens of an operator that are no child tokens, by id."""
+    """Return the active tokens of an operator that are not child tokens, by id."""
     query = (
         select(AccessToken)
         .where(

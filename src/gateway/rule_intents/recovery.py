@@ -114,7 +114,7 @@ class RuleIntentRecovery:
             return (await session.exec(query)).all()
 
     async def _resolve(self, intent: RuleIntent) -> bool:
-        """Search for the resource of an intent that nobody else has claimed."""
+        """Search for the resource of an intent that no other intent has claimed."""
         return await self._claim(intent) and await self._search(intent)
 
     @retried

@@ -34,7 +34,7 @@ if TYPE_CHECKING:  # imported where the database is PostgreSQL
 
 log = logging.getLogger("gateway")
 
-# Leases that nobody takes: they need new pages, which a full disk does not have.
+# Leases are not taken: they need new pages, which a full disk does not have.
 _HARMLESS_WRITE = text("INSERT INTO leases (name, holder, until) VALUES (:name, :holder, -1)")
 _HARMLESS_ROWS = 400  # about 100 KB with the index
 _END_OF_WRITE = text("DELETE FROM leases WHERE until < 0")
@@ -107,7 +107,7 @@ class Database:
             pooler: How a connection pooler between this process and PostgreSQL works.
 
         Raises:
-            ArgumentError: *url* is no URL, or names another database or driver.
+            ArgumentError: *url* is not a URL, or names another database or driver.
         """
         if (driver := make_url(url).drivername) not in _DRIVERS:
             raise ArgumentError(f"{driver} is not a supported driver")

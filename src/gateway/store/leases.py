@@ -23,7 +23,7 @@ from providers.failures import TimedOut
 
 MAX_LEASE_SECONDS = 30.0  # after that, the lease of a crashed holder is free
 _RETRY_SECONDS = 0.05
-_RETENTION_MS = 24 * 60 * 60 * 1000  # an expired lease that nobody takes is deleted after a day
+_RETENTION_MS = 24 * 60 * 60 * 1000  # an expired lease that is not taken is deleted after a day
 
 
 class Leases:

@@ -49,7 +49,7 @@ async def apply_naming(change: Awaitable[T]) -> T:
 
 
 async def read_destination(access: AccessChecker, key: ItemKey) -> AccessibleFile:
-    """Read the folder that a change creates something in; InvalidInput if it is no folder."""
+    """Read the folder that a change creates something in; InvalidInput if it is not a folder."""
     parent = await access.read_parent(key)
     if not parent.file.is_folder:
         access.require_allowed(parent.facts)

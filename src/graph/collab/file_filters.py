@@ -47,7 +47,7 @@ _METADATA = (CollabField.DESCRIPTION, CollabField.OWNERS, CollabField.FIELD_VALU
 
 
 class Filters(msgspec.Struct, frozen=True, kw_only=True):
-    """The caller's filters; an empty text is no filter."""
+    """The caller's filters; an empty text is not a filter."""
 
     q: str | None
     folder: ItemKey | None
@@ -72,7 +72,7 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
         Check the filters by people.
 
         Raises:
-            InvalidInput: A value is no whole address; that of `sharedWith` may be a domain too.
+            InvalidInput: A value is not a whole address; `sharedWith` may be a domain too.
         """
         if self.owner is not None and not _ADDRESS.fullmatch(self.owner):
             raise InvalidInput("owner must be a complete address.")
@@ -86,7 +86,7 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
         The files' decoded addresses, without repetitions.
 
         Raises:
-            InvalidInput: There are none, or too many, or one is no address of a file.
+            InvalidInput: There are no addresses, too many, or one is not the address of a file.
         """
         if self.web_urls is None:
             return ()

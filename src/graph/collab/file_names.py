@@ -91,7 +91,7 @@ def resolve_media_type(mime_type: str | None, *, announced: str | None, name: st
     Return the media type of an upload: the argument, the announced one, or a guess by *name*.
 
     Raises:
-        InvalidInput: *mime_type* is no media type. An invalid *announced* one counts as absent.
+        InvalidInput: *mime_type* is not a media type. An invalid *announced* one counts as absent.
     """
     resolved = media_type(mime_type)
     if resolved is not None and not _MEDIA_TYPE.fullmatch(resolved):

@@ -87,7 +87,7 @@ def selectors(text: str) -> Iterator[str]:
     """
     Yield what stands before each operator outside of quotes, in lower case and without signs.
 
-    A web address (`https://`) is no selector. What is no name at all, such as a phrase, is yielded
+    A web address (`https://`) is not a selector. What is not a name, such as a phrase, is yielded
     as it stands: it is unknown then.
     """
     if _OTHER_QUOTES.isdisjoint(text):

@@ -46,7 +46,7 @@ REVEALING: Mapping[str, tuple[EmailField, ...]] = MappingProxyType(
 
 class Filters(msgspec.Struct, frozen=True, kw_only=True):
     """
-    The filters in the request; an empty text is no filter.
+    The filters in the request; an empty text is not a filter.
 
     Attributes:
         folder: The folder that the root field is about; no filter of the caller.

@@ -88,7 +88,7 @@ def calendar_ids(value: str | None) -> tuple[int, ...] | None:
     Read comma-separated calendar ids; None without any.
 
     Raises:
-        InvalidInput: One of them is no whole number, or there are too many.
+        InvalidInput: One of them is not a whole number, or there are too many.
     """
     if not value:
         return None

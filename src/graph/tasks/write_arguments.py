@@ -54,7 +54,7 @@ def read_fields(value: object, *, required: bool) -> dict[str, str]:
     Return column id -> text; other JSON values than texts are written as JSON.
 
     Raises:
-        InvalidInput: `VALIDATION_ERROR`: it is no object, has too many entries, or is empty
+        InvalidInput: `VALIDATION_ERROR`: it is not an object, has too many entries, or is empty
             although *required*.
     """
     if value is None and not required:
@@ -177,7 +177,7 @@ async def require_recipients(
     Providers notify people of their new tasks. See docs/spec/recipients.md#people-columns.
 
     Raises:
-        RecipientNotAllowed: The recipient rules exclude one, or nobody's address is known.
+        RecipientNotAllowed: The recipient rules exclude one, or no address is known.
     """
     caller = context.caller.within(Surface.TASKS)
     rules = caller.grant.recipients

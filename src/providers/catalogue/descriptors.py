@@ -112,7 +112,7 @@ class Service:
             in, where the scopes allow it: `Upstream` -> addresses.
         account: `module:name` of one that reads id and address: (origins, base URL, token).
         people: `module:name` of a function: `Opening` -> `providers.ports.people.PeoplePort`; "":
-            it knows nobody but those in its messages.
+            it knows only the people in its messages.
         people_url_setting: The setting with the base URL of people, where they have their own.
         people_scopes: Scopes to ask for besides where the token is to find its people.
     """

@@ -88,7 +88,7 @@ def _of_certificate(code: int) -> str:
 
 
 def has_buffered(reader: asyncio.StreamReader) -> bool:
-    """Return whether something was received that nobody has read yet."""
+    """Return whether something was received that is not read yet."""
     reading = reader.read(1)
     try:
         reading.send(None)

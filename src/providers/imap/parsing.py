@@ -200,5 +200,5 @@ def text(value: Value) -> str:
 
 
 def number(value: Value) -> int:
-    """Return a value as a number; 0 for what is none."""
+    """Return a value as a number; 0 if it is not a number."""
     return int(value) if isinstance(value, bytes) and value.isdigit() and len(value) < 20 else 0

@@ -136,7 +136,7 @@ def _without_comments(header: str) -> str:
 
 
 def _moment(parts: dict[str, str | None]) -> datetime | None:
-    """Return the time that the parts of a date name; None: nobody knows its zone."""
+    """Return the time that the parts of a date name; None if its zone is not known."""
     zone = parts["zone"] or parts.get("later") or ""
     offset = _offset(zone)
     if offset is None:

@@ -98,7 +98,7 @@ class HeldDrafts(ABC, Generic[N, D]):
         raise delivery.not_sent(failure)
 
     async def resume(self, message_id: str) -> D | None:
-        """Return the draft that an attempt left which broke off; None: there is none now."""
+        """Return the draft that a broken attempt left; None if there is none now."""
         return await self.find(message_id)
 
     @abstractmethod

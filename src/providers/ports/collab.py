@@ -134,7 +134,7 @@ class FileQuery(msgspec.Struct, frozen=True, kw_only=True):
         mime_type: Tells whether a media type, in lower case, is wanted; folders never match.
         name: Substring, any case.
         owner: The whole address of an owner, any case.
-        shared_with: The address of somebody with whom it is shared, or `@domain`; upstream's index
+        shared_with: The address of a person with whom it is shared, or `@domain`; upstream's index
             decides.
         web_addresses: Where it is, decoded: one of them; upstream's index decides.
         modified_after, modified_before: Exclusive.

@@ -71,7 +71,7 @@ class DraftPort(Protocol):
 
         Raises:
             Missing: There is no such draft, or it has no such attachment.
-            Stale: Somebody has changed it since it was located.
+            Stale: It was changed since it was located.
             Impossible: It cannot be changed so.
             UnsafeMessage: A value cannot be written.
         """

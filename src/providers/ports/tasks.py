@@ -234,7 +234,7 @@ class TaskPort(Protocol):
         Return the addresses of all people whom *values* name otherwise than by an address.
 
         *values* are decoded from a people column as it would be written. The ids among them are
-        looked up together. None stands for somebody who is named in another way, whom the account
+        looked up together. None stands for a person who is named in another way, whom the account
         does not know or who has no address.
         """
 

@@ -40,7 +40,7 @@ class DnsResolver:
 
     async def service(self, name: str) -> ServiceRecord | None:
         """
-        Return the SRV record of a name to try first, by priority and weight; None: there is none.
+        Return the SRV record of a name to try first, by priority and weight; None if there is none.
 
         Raises:
             OSError: The query was not answered.
@@ -89,7 +89,7 @@ class DnsResolver:
 
 
 async def read_record(name: str, resolver: DnsResolver, result: Discovery) -> ServiceRecord | None:
-    """Return the SRV record of a name to try first, with a step; None: there is none."""
+    """Return the SRV record of a name to try first, with a step; None if there is none."""
     outcome, detail = StepOutcome.NOT_FOUND, "There is no SRV record."
     record = None
     try:
@@ -109,7 +109,7 @@ def server_address(text: str) -> tuple[str, int]:
     Return host and port of a DNS server, such as `127.0.0.1`, `127.0.0.1:5353` or `[::1]:53`.
 
     Raises:
-        ValueError: It is no IP address, or the port is not valid.
+        ValueError: It is not an IP address, or the port is not valid.
     """
     host, port = text.strip(), str(_PORT)
     if host.startswith("["):

@@ -50,7 +50,7 @@ class Search:
     Attributes:
         email: The address.
         username: The user; "": what the domain's configuration names, or the address.
-        password: None: servers are searched for and tried, and nobody signs in.
+        password: None: servers are searched for and tried, without a sign-in.
         has_token: Whether *password* is an OAuth access token.
         mail, calendar: What is searched for.
         server, submission, calendar_url: Addresses that a person names; "": searched for.
@@ -99,7 +99,7 @@ class Server:
         signed_in: Whether the server took the password.
         refused: Whether it refused it.
         submission: The server for outgoing mail, of a mailbox; "": none works.
-        calendars: How many the account has; None: nobody signed in.
+        calendars: How many the account has; None without a sign-in.
     """
 
     server: str

@@ -180,7 +180,7 @@ def parameter(
     """
     Describe a path or query parameter; a description that starts "1 to 50" sets its range.
 
-    A maximum to which larger values are lowered is none: a client may send them.
+    A maximum to which larger values are lowered is not a maximum: a client may send them.
     """
     schema = components.input_schema(kind)
     match = _RANGE.match(description or "")

@@ -81,7 +81,7 @@ def _compare(published: str) -> dict[str, list[dict[str, str]]]:
     Compare the schema with a *published* one; return `breaking` and merely `dangerous` changes.
 
     Raises:
-        CommandError: *published* is no SDL.
+        CommandError: *published* is not SDL.
     """
     from graphql import GraphQLError, build_schema, find_breaking_changes, find_dangerous_changes
 

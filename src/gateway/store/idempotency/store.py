@@ -310,7 +310,7 @@ def _unseal(entry: IdempotencyRow, keyring: Keyring) -> RestResponse:
     Decrypt the response of a finished entry.
 
     Raises:
-        Conflict: 504, its key left the ring; that is no reason to send again.
+        Conflict: 504, its key left the ring; that is not a reason to send again.
     """
     if entry.id is None or entry.outcome is None:
         raise RuntimeError("a finished entry has an id and an outcome")

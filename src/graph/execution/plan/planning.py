@@ -48,7 +48,7 @@ class Step(msgspec.Struct, frozen=True):
     A field whose value is read in one step, or in one step but for the *remaining* fields.
 
     Attributes:
-        type: The field's type. The executor also completes its inner types, which are no step.
+        type: The field's type. The executor also completes its inner types, which are not steps.
         owner: The type of its objects.
         remaining: The fields of the one object left to execute, in order; none when pure.
     """

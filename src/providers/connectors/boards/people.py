@@ -34,7 +34,7 @@ async def with_names(
     users = [member for member in ids if member.isdecimal()][:_MAX_IDS]
     names: Mapping[str, str] = {}
     if users:
-        with suppress(Refused, NeedsReauth):  # without the scope nobody is known
+        with suppress(Refused, NeedsReauth):  # without the scope no person is known
             data = await client.read(
                 documents.USER_NAMES, response_types.UsersData, u=users, n=len(users)
             )

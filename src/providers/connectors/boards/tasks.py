@@ -150,7 +150,7 @@ class BoardTasks:
         known = [user_id for user_id in dict.fromkeys(ids) if user_id is not None]
         addresses: dict[str, str | None] = {}
         if 0 < len(known) <= _MAX_IDS:
-            with suppress(Refused, NeedsReauth):  # without the scope nobody is known
+            with suppress(Refused, NeedsReauth):  # without the scope no person is known
                 data = await self._client.read(
                     documents.USERS, response_types.UsersData, u=known, n=len(known)
                 )

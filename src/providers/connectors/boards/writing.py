@@ -25,7 +25,7 @@ Data = dict[str, Any]
 
 
 class BoardLocks:
-    """One lock per board, for as long as somebody uses it. One object per connection."""
+    """One lock per board, for as long as it is used. One object per connection."""
 
     def __init__(self) -> None:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()

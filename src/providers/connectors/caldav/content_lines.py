@@ -126,7 +126,7 @@ def _lines(text: str) -> Iterator[ContentLine]:
             yield from _lines(plain)  # the library refuses parameters with control characters
             continue
         values = {key.upper(): _first(listed) for key, listed in params.items()}
-        if "TZID" in values and ":" in value:  # a name with colons, which nobody quoted
+        if "TZID" in values and ":" in value:  # a name with colons and without quotation marks
             rest, _, value = value.rpartition(":")
             values["TZID"] += f":{rest}"
         yield ContentLine(name.upper(), values, value)

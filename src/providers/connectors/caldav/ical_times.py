@@ -184,7 +184,7 @@ def parse_duration(text: str) -> Length:
     Read a duration.
 
     Raises:
-        ValueError: It is none.
+        ValueError: It is not a time.
     """
     match = _DURATION.fullmatch(text.strip().upper())
     if match is None or not any(match.groups()[1:]):

@@ -41,7 +41,7 @@ _JOINING = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody who is invited. *response* is that of `records.calendar.Attendee`."""
+    """A person who is invited. *response* is that of `records.calendar.Attendee`."""
 
     email: str
     name: str | None

@@ -91,7 +91,7 @@ async def replace_draft(
     """
     Store a message in place of a draft; return its location.
 
-    A draft that somebody has changed or removed meanwhile leaves both versions.
+    A draft that was changed or removed meanwhile leaves both versions.
 
     Raises:
         Missing: The draft is gone.

@@ -117,7 +117,7 @@ def read(reply: Reply) -> dict[int, int]:
 
 
 def internal_date(value: parsing.Value) -> int:
-    """Return an INTERNALDATE as seconds since the epoch; 0 for what is none."""
+    """Return an INTERNALDATE as seconds since the epoch; 0 if it is not valid."""
     text = parsing.text(value).strip().replace("-", " ", 2)
     try:
         moment = parsedate_to_datetime(text)

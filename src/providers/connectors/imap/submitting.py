@@ -49,7 +49,7 @@ class _Before:
 
     Attributes:
         inbox_from, sent_from: The least UIDs that new messages there can have.
-        sent: The folder of sent mail; None: there is none yet.
+        sent: The folder of sent mail; None if there is none yet.
     """
 
     sent: bytes | None

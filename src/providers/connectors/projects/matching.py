@@ -39,7 +39,7 @@ def matcher(
 
 
 def _is_assigned(task: response_types.Task, address: str) -> bool:
-    """Return whether the assignee, or somebody in a people field, has the casefolded address."""
+    """Return whether the assignee, or a person in a people field, has the casefolded address."""
     fields = (field.people_value or () for field in task.custom_fields or ())
     people = (*filter(None, [task.assignee]), *(person for field in fields for person in field))
     return any((person.email or "").casefold() == address for person in people)

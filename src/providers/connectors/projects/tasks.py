@@ -61,7 +61,7 @@ class _TaskProjects(NamedTuple):
 
 
 def _person_id(value: Any) -> str | None:
-    """Return the id of a person in a people field; None of what is none."""
+    """Return the id of a person in a people field; None if the value is not a person."""
     text = "" if isinstance(value, bool | float) else str(value).strip()
     return text if _ID.fullmatch(text) else None
 

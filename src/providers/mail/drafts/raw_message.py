@@ -24,7 +24,7 @@ class HeaderField:
     A header field as it is written, its line ends included.
 
     Attributes:
-        name: In lower case; "" of a line that is no field.
+        name: In lower case; "" for a line that is not a field.
     """
 
     name: str
@@ -96,7 +96,7 @@ class RawPart:
         return message_parts.root_of(self._parameter("content-type", "start"), identifiers)
 
     def named_boundary(self) -> bytes:
-        """Return the boundary that the headers name; empty for what is no multipart."""
+        """Return the boundary that the headers name; empty if it is not multipart."""
         if not self.media_type.startswith("multipart/"):
             return b""
         return self._parameter("content-type", "boundary").encode("utf-8", "replace")

@@ -80,7 +80,7 @@ class Part(GoogleStruct):
 
     @property
     def children(self) -> "tuple[Part, ...]":
-        """Return the parts in a container; an attached message is none."""
+        """Return the parts in a container; an attached message is not a container."""
         return self.parts if self.media_type.startswith("multipart/") else ()
 
     @property
