@@ -11,10 +11,9 @@ from gateway.cli.account_setup import connections_of, create_working, exit_on_si
 from gateway.cli.commands.connection_add import AddOptions
 from gateway.cli.console import info
 from gateway.cli.stores import open_services, open_store
-from gateway.connections.rows import unseal
 from gateway.errors import CommandError
 from gateway.operations import rows, views
-from gateway.operations.connections import ConnectionChange, NewConnection
+from gateway.operations.connections import NewConnection
 from gateway.operations.server_discovery import search as server_search
 from gateway.operations.server_discovery import views as discovery_views
 from gateway.operations.validation import validated
@@ -129,13 +128,7 @@ async def change_password(connection_id: int, password: str) -> views.Connection
     """
     async with open_services() as services:
         async with services.database.writing() as session:
-            row = await rows.get(session, ConnectionRow, connection_id)
-            stored = unseal(row, services.keyring)
-            credentials: dict[str, Any] = {"username": row.account_email, "password": password}
-            unchanged = ("username", "submissionUrl")
-            credentials |= {name: stored[name] for name in unchanged if name in stored}
-            change = validated(ConnectionChange, {"credentials": credentials})
-            await connections_of(services).change(session, connection_id, change)
+            await connections_of(services).replace_secret(session, connection_id, password)
         async with services.database.reading() as session:
             row = await rows.get(session, ConnectionRow, connection_id)
         result = await services.accounts.test(row)

@@ -1,8 +1,24 @@
 """The jobs, in the order of the first page."""
 
-from gateway.console.jobs import alive, change_token, new_token, people, tokens
+from gateway.console.jobs import (
+    accounts,
+    alive,
+    change_token,
+    new_account,
+    new_token,
+    people,
+    tokens,
+)
 from gateway.console.router import Job, Router
 
-JOBS: tuple[Job, ...] = (alive.JOB, new_token.JOB, tokens.JOB, tokens.END_JOB, people.JOB)
+JOBS: tuple[Job, ...] = (
+    alive.JOB,
+    new_account.JOB,
+    accounts.JOB,
+    new_token.JOB,
+    tokens.JOB,
+    tokens.END_JOB,
+    people.JOB,
+)
 # Of pages that no job begins with.
 FURTHER: tuple[Router, ...] = (change_token.router,)

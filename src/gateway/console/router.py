@@ -14,7 +14,6 @@ from gateway.audit.decision import EntryPoint
 from gateway.console import pages, sessions
 from gateway.http.request_services import AppServices
 from gateway.http.request_state import request_state
-from gateway.store.conflicts import retried
 from gateway.store.database import StorageUnavailable
 from policy.refusals import NotFound, Refusal
 from rest_compat.body import ClientGone
@@ -48,7 +47,12 @@ class PageRoute(APIRoute):
 
 
 class Router(APIRouter):
-    """Routes below /console; a form is read by the parameter `forms.SentForm`."""
+    """
+    Routes below /console.
+
+    A form is read by the parameter `forms.SentForm`. A route that does nothing but one transaction
+    is `retried`.
+    """
 
     def __init__(self, *, needs_session: bool = True) -> None:
         super().__init__(
@@ -60,8 +64,8 @@ class Router(APIRouter):
         )
 
     def add_api_route(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
-        """Add a route; its transaction is repeated when another one rolled it back."""
-        super().add_api_route(path, retried(endpoint), **{**options, "response_model": None})
+        """Add a route; it returns responses alone."""
+        super().add_api_route(path, endpoint, **{**options, "response_model": None})
 
 
 class Job(NamedTuple):

@@ -25,7 +25,7 @@ from gateway.operations.inputs import (
     Tenant,
     Time,
 )
-from gateway.operations.validation import invalid
+from gateway.operations.validation import invalid, validated
 from gateway.secrets.keyring import Keyring
 from gateway.store import timestamps
 from gateway.store.tables import ConnectionRow, Operator
@@ -234,6 +234,25 @@ class ConnectionService:
         await tokens.bump_policy_rev(session, [row.resource_id])
         note(session, "changeConnection", connection_id)
         return self.view(row)
+
+    async def replace_secret(
+        self, session: AsyncSession, connection_id: int, secret: str
+    ) -> views.Connection:
+        """
+        Store another password, with user and servers as they are, or another API token.
+
+        Raises:
+            InvalidInput: *secret* is empty or too long.
+        """
+        row = await rows.get(session, ConnectionRow, connection_id)
+        credentials = {"apiToken": secret}
+        if catalogue.CONNECTORS[row.provider].own_server is not None:
+            stored = connection_rows.unseal(row, self.keyring)
+            unchanged = ("username", "submissionUrl")
+            credentials = {"username": row.account_email, "password": secret}
+            credentials |= {name: str(stored[name]) for name in unchanged if name in stored}
+        change = validated(ConnectionChange, {"credentials": credentials})
+        return await self.change(session, connection_id, change)
 
     async def remove(self, session: AsyncSession, connection_id: int) -> views.Connection:
         """Remove a connection and its credentials; return it as it was."""

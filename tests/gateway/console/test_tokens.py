@@ -1,6 +1,5 @@
 """Jobs 4, 5 and 6: tokens are made, changed and ended as by the management API."""
 
-import html
 import re
 
 import pytest
@@ -9,45 +8,6 @@ from console_rows import alike, changes
 from gateway.console.jobs import change_token, new_token, tokens
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("emptied")]
-
-
-@pytest.fixture
-def submit(browser):
-    """A function that sends the form of the page as it is, but for *changed* members."""
-
-    async def send(path, **changed):
-        members = fields_of(browser.page.text)
-        members |= {
-            name: [value] if isinstance(value, str) else value for name, value in changed.items()
-        }
-        members["form_token"] = [browser.hidden("form_token")]
-        answer = await browser.client.post(path, data=members)
-        browser.page = answer
-        return answer
-
-    return send
-
-
-def fields_of(text):
-    """Return the members that a browser sends of the controls of a page."""
-    fields = {}
-    for tag in re.findall(r"<(?:input|textarea)[^>]*>(?:[^<]*</textarea>)?", text):
-        name = re.search(r'name="([^"]*)"', tag)
-        value = re.search(r'value="([^"]*)"', tag)
-        area = re.search(r">([^<]*)</textarea>", tag)
-        is_box = 'type="checkbox"' in tag or 'type="radio"' in tag
-        if name is None or (is_box and " checked" not in tag):
-            continue
-        shown = area[1] if area else value[1] if value else "on"
-        fields.setdefault(name[1], []).append(html.unescape(shown))
-    for name, options in re.findall(
-        r'<select[^>]*name="([^"]*)"[^>]*>(.*?)</select>', text, re.DOTALL
-    ):
-        chosen = re.search(r'<option(?: value="([^"]*)")? selected>([^<]*)', options)
-        first = re.search(r'<option(?: value="([^"]*)")?>([^<]*)', options)
-        option = chosen or first
-        fields[name] = [option[1] or option[2]]
-    return fields
 
 
 async def test_a_token_is_made_as_by_the_management_api(browser, submit, admin, operator, resource):

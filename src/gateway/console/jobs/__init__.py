@@ -2,6 +2,8 @@
 The jobs of an operator: their routes, and their `JOB` for the registry.
 
     alive         1: is everything alive
+    new_account   2: connect an account
+    accounts      3: test an account, reconnect it, or make a link for its owner
     new_token     4: make a token
     tokens        5 and 6: find a token; end one, or all of a person
     change_token  5: change a token after its difference was shown

@@ -19,6 +19,7 @@ from gateway.operations.settings_views import TokenSettings
 from gateway.operations.tokens import TokenChange
 from gateway.operations.validation import invalid, validated
 from gateway.store import timestamps
+from gateway.store.conflicts import retried
 from gateway.store.tables import AccessToken
 from policy.refusals import Conflict, InvalidInput
 from policy.vocabulary import Code
@@ -91,6 +92,7 @@ async def preview(
 
 
 @router.post("/tokens/{token_id:int}/save")
+@retried
 async def save(services: AppServices, token_id: Id, form: SentForm) -> Response:
     """Save a change, unless the token was changed since its difference was shown."""
     change = validated(TokenChange, parse(form.text("change").encode()))

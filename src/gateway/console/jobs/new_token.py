@@ -17,6 +17,7 @@ from gateway.operations import operators, resources, tokens
 from gateway.operations.tokens import NewToken
 from gateway.operations.validation import invalid, validated
 from gateway.store import timestamps
+from gateway.store.conflicts import retried
 from policy import presets
 from policy.presets import AGENT_PRESETS, PRESETS, PresetSettings
 
@@ -78,6 +79,7 @@ async def ask(
 
 
 @router.post(f"{JOB.path}/{{person_id}}")
+@retried
 async def make(request: Request, services: AppServices, person_id: str, form: SentForm) -> Response:
     """Make the token, and show its text this once."""
     async with services.database.writing() as session:

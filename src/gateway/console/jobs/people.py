@@ -13,6 +13,7 @@ from gateway.operations import operators, resources, tokens
 from gateway.operations.operators import NewOperator
 from gateway.operations.resources import NewResource
 from gateway.operations.validation import validated
+from gateway.store.conflicts import retried
 from policy.refusals import InvalidInput
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ async def list_people(request: Request, services: AppServices, q: str = "") -> R
 
 
 @router.post("/people")
+@retried
 async def add_person(services: AppServices, form: SentForm) -> Response:
     """Add a person, and a resource for their accounts."""
     new = validated(

@@ -95,6 +95,7 @@ async def show_token(request: Request, services: AppServices, token_id: Id) -> R
 
 
 @ending.post("/tokens/{token_id:int}/end")
+@retried
 async def end_token(services: AppServices, token_id: Id, form: SentForm) -> Response:
     """Revoke a token, or move its end."""
     async with services.database.writing() as session:
