@@ -133,7 +133,7 @@ class Services:
             self.base.reader,
             base_url=lambda kind, provider: upstreams.get((kind, provider), ""),
             reconnect=lambda connection: links.link_for(
-                connection.id,
+                connection.credential_id,
                 provider=connection.provider,
                 mode=connection.mode,
                 status=connection.status,

@@ -1,6 +1,6 @@
 """The signed-in user of Microsoft Graph, whom mail, calendars and content have in common."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from providers.http.client import Upstream
@@ -15,16 +15,19 @@ class _User(CamelStruct):
 
 
 async def read_addresses(
-    upstream: Upstream, *, headers: Mapping[str, str] = MappingProxyType({})
+    upstream: Upstream,
+    path: Sequence[str] = ("v1.0", "me"),
+    *,
+    headers: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[str, ...]:
     """
-    Return the primary address, the sign-in name and the aliases of the account.
+    Return the primary address, the sign-in name and the aliases of the user at *path*.
 
     Raises:
         ProviderFailure: The request failed.
     """
     select = (("$select", "mail,userPrincipalName,proxyAddresses"),)
-    response = await upstream.call("GET", "v1.0", "me", params=select, headers=headers)
+    response = await upstream.call("GET", *path, params=select, headers=headers)
     user = response.decode(_User)
     aliases = (
         address

@@ -184,7 +184,10 @@ class Authenticator:
         _require_alive(tokens, digest, now)
         policies = [await self._policy(each[0][0], each[0][6]) for each in tokens]
         caller = self._caller(tokens, effective_policy(policies[0], policies[1:]))
-        sealed = {row[queries.TOKEN_COLUMNS]: row[queries.SEALED] for row in tokens[0]}
+        sealed = {
+            row[queries.SHARED_ON] or row[queries.TOKEN_COLUMNS]: row[queries.SEALED]
+            for row in tokens[0]
+        }
         ends = token_validity.end_of(tokens[0], tokens[1:], digest)
         known = _KnownCaller(rows, caller, sealed, ends)
         if all(info.status != "needs_reauth" for info in caller.connections):  # links age
@@ -296,6 +299,7 @@ class Authenticator:
             base_url=row[8] or self._base_url(row[2], row[3]),
             selected_site_ids=tuple(_json(row[9], [])),
             granted_scopes=tuple(_json(row[10], [])),
+            shared_on=row[11],
         )
 
 

@@ -9,16 +9,21 @@ from gateway.secrets import keyring
 from policy.caller import MAX_ANCESTORS
 
 # Lists are read as text, because one of the drivers would decode JSON, and a list is not hashable.
+# Of a shared connection, b is the one that it is reached through: `gateway.connections.shared`.
 _CONNECTION = """
-       c.id, c.resource_id, c.kind, c.provider, c.mode, c.account_email, c.can_write, c.status,
-       c.base_url, CAST(c.selected_site_ids AS TEXT), CAST(c.granted_scopes AS TEXT)"""
+       c.id, c.resource_id, c.kind, c.provider, c.mode, c.account_email,
+       c.can_write AND COALESCE(b.can_write, c.can_write),
+       CASE WHEN b.status <> 'active' THEN b.status ELSE c.status END,
+       COALESCE(b.base_url, c.base_url), CAST(c.selected_site_ids AS TEXT),
+       CAST(COALESCE(b.granted_scopes, c.granted_scopes) AS TEXT), c.shared_on"""
 # The connections that a token reaches: docs/spec/tokens.md#reach. A resource without any has one
 # row with a null connection.
 _REACH = """
   LEFT JOIN token_resources t ON t.token_id = a.id
   LEFT JOIN operator_resources o
     ON o.operator_id = a.operator_id AND o.resource_id = t.resource_id
-  LEFT JOIN connections c ON c.operator_id = o.operator_id AND c.resource_id = o.resource_id"""
+  LEFT JOIN connections c ON c.operator_id = o.operator_id AND c.resource_id = o.resource_id
+  LEFT JOIN connections b ON b.id = c.shared_on"""
 _FROM_CHAIN = f"\n  FROM chain JOIN access_tokens a ON a.id = chain.id{_REACH}"
 _FROM_TOKEN = f"\n  FROM access_tokens a{_REACH}"
 _CHAIN = """
@@ -28,11 +33,11 @@ WITH RECURSIVE chain (id, parent_id, depth) AS (
   SELECT p.id, p.parent_id, chain.depth + 1
     FROM chain JOIN access_tokens p ON p.id = chain.parent_id WHERE chain.depth < {depth})"""
 PARENT, DEPTH, AUDIENCE, TOKEN_COLUMNS = 9, 10, 11, 12  # before those of a connection
-SEALED = -1  # the last column: the head of sealed credentials
+SEALED, SHARED_ON = -1, -2  # the last columns: the head of sealed credentials, whose they are
 BY_DIGEST = f"""{_CHAIN.format(depth=MAX_ANCESTORS)}
 SELECT a.id, a.name, a.key_id, a.digest, a.previous_until, a.operator_id, a.policy_rev,
        a.expires_at, a.revoked_at, a.parent_id, chain.depth, a.audience,{_CONNECTION},
-       substr(c.credentials, 1, {keyring.HEAD_BYTES}){_FROM_CHAIN}
+       substr(COALESCE(b.credentials, c.credentials), 1, {keyring.HEAD_BYTES}){_FROM_CHAIN}
  ORDER BY chain.depth, c.id
 """
 BY_ID = BY_DIGEST.replace("digest = :digest OR previous_digest = :digest", "id = :id")

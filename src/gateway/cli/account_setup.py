@@ -14,11 +14,18 @@ from gateway.cli.console import info
 from gateway.cli.first_use import only_owner
 from gateway.cli.loopback import listen_for_redirect
 from gateway.cli.stores import open_services, open_store
-from gateway.connections.oauth_flow import CONSENT_LIFETIME_MS, ConsentFailed, no_client_message
-from gateway.connections.oauth_servers import LOOPBACK_PORT, loopback_uri, scopes_of
+from gateway.connections import shared
+from gateway.connections.oauth_flow import (
+    CONSENT_LIFETIME_MS,
+    ConsentFailed,
+    no_client_message,
+    scopes_to_ask,
+)
+from gateway.connections.oauth_servers import LOOPBACK_PORT, loopback_uri, scopes_of, shared_scopes
 from gateway.connections.revocation import Revocation
 from gateway.operations import operators, resources, rows, views
 from gateway.operations.connections import ConnectionService, NewConnection, Status, check_view
+from gateway.operations.connections.sharing import SharedConnection
 from gateway.operations.validation import validated
 from gateway.services import Services
 from gateway.store.tables import ConnectionRow
@@ -52,16 +59,20 @@ def parse(options: "AddOptions", owner: tuple[str, int], secret: str | None) -> 
     if provider not in providers:
         known = ", ".join(with_product(kind, code) for code in providers)
         raise InvalidInput(f"{provider} is not a provider of {kind}. Known: {known}.")
+    writing = not options.read_only
     people = SERVICES[kind, provider].people_scopes if options.people else ()
     if options.people and not people:
         raise InvalidInput(f"{with_product(kind, provider)} has no scopes for people.")
+    for_shared = shared_scopes(kind, provider, writing=writing) if options.shared_scopes else ()
+    if options.shared_scopes and not for_shared:
+        raise InvalidInput(f"{with_product(kind, provider)} has no scopes for shared mailboxes.")
+    optional = (*people, *for_shared)
     if options.client_id:
         scopes = ["Sites.Selected"]
-    elif secret is None and not options.read_only and not people:
+    elif secret is None and writing and not optional:
         scopes = []  # a consent that has not been given yet
     else:
-        writing = not options.read_only
-        scopes = list(scopes_of(kind, provider, writing=writing, granted=people))
+        scopes = list(scopes_of(kind, provider, writing=writing, granted=optional))
     return validated(
         NewConnection,
         {
@@ -119,6 +130,29 @@ async def add(options: "AddOptions", secret: str | None) -> views.Connection:
         return await create_working(services, new, consent if new.credentials is None else None)
 
 
+async def share(options: "AddOptions", base_id: int) -> views.Connection:
+    """
+    Connect a mailbox through connection *base_id*, and test it with one harmless read.
+
+    Raises:
+        InvalidInput: The person may not open it, or the consent lacks a scope; nothing is stored.
+    """
+    members = {
+        "accountEmail": options.shared,
+        "operatorId": options.operator or None,
+        "resourceId": options.resource,
+        "readOnly": options.read_only,
+    }
+    new = validated(SharedConnection, members)
+    exit_on_signals()
+    async with open_services() as services:
+        async with services.database.writing() as session:
+            connection = await connections_of(services).share(session, base_id, new)
+        if options.untested:
+            return connection
+        return await _working(services, connection)
+
+
 def connections_of(services: Services) -> ConnectionService:
     """Return the operations on connections, whose views have no reconnect links here."""
     origins = services.settings.upstream_origins
@@ -140,6 +174,15 @@ async def create_working(
     status: Status = "needs_reauth"
     async with services.database.writing() as session:
         connection = await connections_of(services).create(session, new, status=status)
+    return await _working(services, connection, consent)
+
+
+async def _working(
+    services: Services,
+    connection: views.Connection,
+    consent: Callable[[ConnectionRow], Awaitable[ConnectionRow]] | None = None,
+) -> views.Connection:
+    """Have the owner of a new connection consent, or test it; remove it if that fails."""
     try:
         row = await _read(services, connection.id)
         row = await (_try_out(services, row) if consent is None else consent(row))
@@ -269,11 +312,10 @@ async def _consent_by_device_code(services: Services, row: ConnectionRow) -> Con
         if not services.endpoints.has_client(row.provider):
             raise InvalidInput(no_client_message(row.provider))
         raise InvalidInput(f"{row.provider} has no device flow; leave out --device.")
-    writing = row.can_write or not row.granted_scopes
+    async with services.database.reading() as session:
+        scopes = scopes_to_ask(row, has_shared=await shared.are_on(session, row.id))
     try:
-        begun = await device_endpoint.begin(
-            scopes_of(row.kind, row.provider, writing=writing, granted=row.granted_scopes)
-        )
+        begun = await device_endpoint.begin(scopes)
         info(f"Open {begun.verification_uri} and enter the code {begun.user_code}")
         async with asyncio.timeout(begun.lifetime):
             while (tokens := await token_endpoint.device(begun.device_code)) is None:  # noqa: ASYNC110 - the provider is polled
@@ -285,4 +327,4 @@ async def _consent_by_device_code(services: Services, row: ConnectionRow) -> Con
 
 async def _read(services: Services, connection_id: int) -> ConnectionRow:
     async with services.database.reading() as session:
-        return await rows.get(session, ConnectionRow, connection_id)
+        return await rows.get_connection(session, connection_id)

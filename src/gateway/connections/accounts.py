@@ -27,7 +27,7 @@ from providers.calendar.merged_calendars import MergedCalendars
 from providers.catalogue import tables as catalogue
 from providers.catalogue.descriptors import resolve
 from providers.content.merged_content import MergedContent
-from providers.failures import NeedsReauth, ProviderFailure, SendingRefused
+from providers.failures import MissingScope, NeedsReauth, ProviderFailure, SendingRefused
 from providers.http.client import Upstream
 from providers.http.events import CallEvent
 from providers.http.origins import Origins
@@ -126,6 +126,7 @@ class Accounts:
             for surface in (Surface.EMAIL, Surface.CALENDAR)
             for info in _usable(caller, surface)
             if (opener := catalogue.SERVICES[info.kind, info.provider].people)
+            and info.shared_on is None  # they are the person's, not the mailbox's
         ]
 
     def calendars_for(self, caller: Caller) -> MergedCalendars:
@@ -167,7 +168,7 @@ class Accounts:
             self._ports.close()
 
     async def test(self, row: ConnectionRow) -> ConnectionTestResult:
-        """Make one harmless read, store the resulting status and return the result."""
+        """Make one harmless read, and store the status, of a row of `shared.resolved`."""
         # A connection is tested when it was connected: perhaps the first of its provider.
         await asyncio.to_thread(registry.load, row.kind, row.provider)
         connection = self._info(row)
@@ -176,9 +177,10 @@ class Accounts:
                 row.status, "This kind of connection cannot be tested yet.", 0
             )
         if row.status == "needs_reauth":
-            self._repository.forget(connection.id)  # so that a refused refresh token is tried again
+            # So that a refused refresh token is tried again.
+            self._repository.forget(connection.credential_id)
         started = time.monotonic()
-        status, detail, can_send = "active", "The account answers.", True
+        status, detail, can_send, is_of_base = "active", "The account answers.", True, False
         try:
             if row.provider not in catalogue.WITHOUT_HTTP:
                 # The token by itself: an app-only client without a site has nothing to read.
@@ -188,18 +190,20 @@ class Accounts:
             detail, can_send = connection_rows.SENDING_REFUSED, False
         except NeedsReauth as failure:
             status, detail = "needs_reauth", failure.message
-            if await self._repository.has_api_token(connection.id):
+            if await self._repository.has_api_token(connection.credential_id):
                 detail = API_ACCESS_REFUSED
+            is_of_base = not isinstance(failure, MissingScope)
         except ProviderFailure as failure:
             status, detail = "error", failure.message
         elapsed = round((time.monotonic() - started) * 1000)
-        await connection_rows.set_status(
-            self._database,
-            connection.id,
-            status,
-            None if status == "active" and can_send else detail,
-            seen=row.updated_at,
-        )
+        if not (is_of_base and connection.shared_on):  # the base's status tells it of both
+            await connection_rows.set_status(
+                self._database,
+                connection.id,
+                status,
+                None if status == "active" and can_send else detail,
+                seen=row.updated_at,
+            )
         return ConnectionTestResult(status, detail, elapsed, can_send)
 
     async def try_login(self, row: ConnectionRow, login: Mapping[str, Any]) -> ConnectionTestResult:
@@ -236,9 +240,7 @@ class Accounts:
         if callable(checks):
             findings: list[Finding] = await checks(self._ports.opening(connection))
             return findings
-        missing = missing_scopes(
-            row.kind, row.provider, row.granted_scopes, writing=connection.can_write
-        )
+        missing = _missing_scopes(connection)
         findings = [_scope_finding(missing, row)]
         try:
             await self._credentials(connection).token()
@@ -258,12 +260,7 @@ class Accounts:
         return await discover(search, resolver=DnsResolver(dns_server), origins=self.origins)
 
     def _upstream_for(self, connection: ConnectionInfo) -> Upstream:
-        missing = missing_scopes(
-            connection.kind,
-            connection.provider,
-            connection.granted_scopes,
-            writing=connection.can_write,
-        )
+        missing = _missing_scopes(connection)
         has_consent = connection.mode != "selected_sites"
         return registry.open_upstream(
             self.origins,
@@ -271,7 +268,10 @@ class Accounts:
             self._credentials(connection),
             missing_scopes=tuple(map(short_name, missing)) if has_consent else (),
             reconnect_url=partial(
-                self._repository.link_for, connection.id, connection.provider, connection.mode
+                self._repository.link_for,
+                connection.credential_id,
+                connection.provider,
+                connection.mode,
             ),
         )
 
@@ -285,7 +285,7 @@ class Accounts:
     def _credentials(self, connection: ConnectionInfo) -> ConnectionCredentials:
         http = catalogue.CONNECTORS[connection.provider].http
         scheme = "Bearer" if http is None else http.scheme
-        return self._repository.for_connection(connection.id, scheme=scheme)
+        return self._repository.for_connection(connection.credential_id, scheme=scheme)
 
     def _open_all(self, connections: Iterable[ConnectionInfo]) -> list[tuple[ConnectionInfo, Any]]:
         return [(connection, self._ports.open(connection)) for connection in connections]
@@ -303,6 +303,7 @@ class Accounts:
             base_url=row.base_url or self._upstreams.get((row.kind, row.provider), ""),
             selected_site_ids=tuple(row.selected_site_ids),
             granted_scopes=tuple(row.granted_scopes),
+            shared_on=row.shared_on,
         )
 
 
@@ -367,6 +368,11 @@ def _login(stored: Mapping[str, Any], password: str, *, has_token: bool = False)
 def _notify(origins: Origins, event: CallEvent) -> None:
     if origins.listener is not None:
         origins.listener(event)
+
+
+def _missing_scopes(info: ConnectionInfo) -> tuple[str, ...]:
+    granted, writing, shared = info.granted_scopes, info.can_write, info.shared_on is not None
+    return missing_scopes(info.kind, info.provider, granted, writing=writing, shared=shared)
 
 
 def _scope_finding(missing: Sequence[str], row: ConnectionRow) -> Finding:

@@ -20,6 +20,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from gateway.audit.changes import note
 from gateway.auth import tokens
 from gateway.connections import rows as connection_rows
+from gateway.connections import shared
 from gateway.connections.oauth_servers import AuthorizationServer, missing_scopes, scopes_of
 from gateway.connections.token_endpoints import TokenEndpoints
 from gateway.provider_settings import client_variables
@@ -102,6 +103,7 @@ class OAuthFlow:
                 raise NotFound("There is no such connection.", code=Code.CONNECTION_NOT_FOUND)
             server = self.require_consent(row)
             expires_at = await self._read_time(session) + CONSENT_LIFETIME_MS
+            scopes = scopes_to_ask(row, has_shared=await shared.are_on(session, row.id))
             session.add(
                 OAuthAttempt(
                     id=attempt_id,
@@ -118,7 +120,7 @@ class OAuthFlow:
             server.url,
             client_id=server.client_id,
             redirect_uri=redirect_uri,
-            scopes=_scopes(row),
+            scopes=scopes,
             state=self._keyring.seal(f"{connection_id}.{attempt_id}".encode(), context=_CONTEXT),
             challenge=pkce.challenge,
             extra={**consent.parameters, **hint},
@@ -130,8 +132,15 @@ class OAuthFlow:
         Return the authorization server where the owner of a connection consents.
 
         Raises:
-            InvalidInput: It is app-only, or this deployment has no client for its provider.
+            InvalidInput: It is app-only or uses another connection's consent, or this deployment
+                has no client for its provider.
         """
+        if row.shared_on is not None:
+            raise InvalidInput(
+                f"This connection uses the consent of connection {row.shared_on}: reconnect that "
+                "one.",
+                code=Code.INVALID_REQUEST,
+            )
         server = self._endpoints.authorization_server(row.provider)
         if row.mode == "selected_sites":
             raise InvalidInput(
@@ -183,7 +192,7 @@ class OAuthFlow:
         account_id = await self._check_account(row, granted, is_named=link is None)
         scopes = _granted_scopes(row, granted)
         if _missing(row, granted, writing=connection_rows.can_write(scopes)):
-            missing = _missing(row, granted, writing=connection_rows.can_write(_scopes(row)))
+            missing = _missing(row, granted, writing=connection_rows.can_write(scopes_to_ask(row)))
             raise await self._lacks_scopes(row, missing)
         async with self._database.writing() as session:
             stored = await session.get(ConnectionRow, row.id, with_for_update=True)
@@ -202,7 +211,9 @@ class OAuthFlow:
                 stored.status, stored.status_detail = "active", None
             stored.updated_at = stored.last_ok_at = timestamps.now_ms()
             session.add(stored)
-            await tokens.bump_policy_rev(session, [stored.resource_id])
+            await shared.revive(session, stored.id)
+            resources = await shared.resources_on(session, stored.id)
+            await tokens.bump_policy_rev(session, [stored.resource_id, *resources])
         self._forget(stored.id or 0)
         return stored
 
@@ -322,10 +333,15 @@ def no_client_message(provider: str) -> str:
     return f"This deployment has no OAuth client for {provider}: set {client_id} and {secret}."
 
 
-def _scopes(row: ConnectionRow) -> tuple[str, ...]:
+def scopes_to_ask(row: ConnectionRow, *, has_shared: bool = False) -> tuple[str, ...]:
     """Return the scopes to ask for: no writes if the connection had none; a new one may write."""
-    writing = row.can_write or not row.granted_scopes
-    return scopes_of(row.kind, row.provider, writing=writing, granted=row.granted_scopes)
+    return scopes_of(
+        row.kind,
+        row.provider,
+        writing=row.can_write or not row.granted_scopes,
+        granted=row.granted_scopes,
+        has_shared=has_shared,
+    )
 
 
 def _granted_scopes(row: ConnectionRow, granted: Tokens) -> tuple[str, ...]:
@@ -335,7 +351,7 @@ def _granted_scopes(row: ConnectionRow, granted: Tokens) -> tuple[str, ...]:
     A provider may add scopes of earlier consents. They do not make a connection write that was
     read-only when it asked.
     """
-    requested = _scopes(row)
+    requested = scopes_to_ask(row)
     if not granted.scopes:
         return requested
     if connection_rows.can_write(requested) or not connection_rows.can_write(granted.scopes):
@@ -346,7 +362,7 @@ def _granted_scopes(row: ConnectionRow, granted: Tokens) -> tuple[str, ...]:
 
 def _missing(row: ConnectionRow, granted: Tokens, *, writing: bool) -> tuple[str, ...]:
     """Return the scopes that the connection needs and did not get."""
-    scopes = granted.scopes or _scopes(row)
+    scopes = granted.scopes or scopes_to_ask(row)
     return missing_scopes(row.kind, row.provider, scopes, writing=writing)
 
 

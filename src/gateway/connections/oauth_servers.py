@@ -43,21 +43,37 @@ def loopback_uri(provider: str, port: int) -> str:
 
 
 def scopes_of(
-    kind: str, provider: str, *, writing: bool, granted: Collection[str] = ()
+    kind: str,
+    provider: str,
+    *,
+    writing: bool,
+    granted: Collection[str] = (),
+    has_shared: bool = False,
 ) -> tuple[str, ...]:
     """
     Return the scopes to ask for; empty for an unknown pair.
 
-    Those for people are asked for where they are among *granted*.
+    Those for people, and for what is shared with the person, are asked for where they are among
+    *granted*, the latter also where *has_shared*: a connection is shared on this one.
     """
     scopes = (WRITE_SCOPES if writing else READ_SCOPES).get((kind, provider), ())
     service = SERVICES.get((kind, provider))
-    people = () if service is None else service.people_scopes
-    return (*scopes, *(scope for scope in people if scope in granted))
+    if service is None:
+        return ()
+    shared = shared_scopes(kind, provider, writing=writing)
+    optional = (*service.people_scopes, *(() if has_shared else shared))
+    needed = (*scopes, *shared) if has_shared else scopes
+    return (*needed, *(scope for scope in optional if scope in granted))
+
+
+def shared_scopes(kind: str, provider: str, *, writing: bool) -> tuple[str, ...]:
+    """Return the scopes of what is shared with a person, which a shared connection needs."""
+    service = SERVICES[kind, provider]
+    return (writing and service.shared_write_scopes) or service.shared_read_scopes
 
 
 def missing_scopes(
-    kind: str, provider: str, granted: Collection[str], *, writing: bool
+    kind: str, provider: str, granted: Collection[str], *, writing: bool, shared: bool = False
 ) -> tuple[str, ...]:
     """
     Return the scopes without which a connection does not work and which are not among *granted*.
@@ -68,9 +84,10 @@ def missing_scopes(
     names = {_comparable(scope) for scope in granted}
     if consent is None or consent.full_scope in names:
         return ()
+    needed = (shared_scopes if shared else scopes_of)(kind, provider, writing=writing)
     return tuple(
         scope
-        for scope in scopes_of(kind, provider, writing=writing)
+        for scope in needed
         if (name := _comparable(scope)) not in _IDENTITY | consent.optional_scopes
         and not names & {name, *consent.wider_scopes.get(name, ())}
     )

@@ -12,8 +12,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from types import MappingProxyType
 
-from sqlmodel import col, select
+from sqlmodel import col, or_, select
 
+from gateway.connections import shared
 from gateway.connections.accounts import ConnectionTestResult
 from gateway.store.background import PeriodicTask, for_each, running_tasks
 from gateway.store.database import Database
@@ -58,14 +59,18 @@ class ConnectionRecheck:
         """
         async with self._database.reading() as session:
             result = await session.exec(
-                select(ConnectionRow)
+                select(ConnectionRow, shared.BASE)
+                .outerjoin(shared.BASE, shared.IS_ON_BASE)
                 .where(
                     col(ConnectionRow.status).in_(PAUSE_SECONDS),
-                    col(ConnectionRow.credentials).is_not(None),
+                    or_(
+                        col(ConnectionRow.credentials).is_not(None),
+                        col(shared.BASE.status) == "active",  # else its own test comes first
+                    ),
                 )
                 .order_by(col(ConnectionRow.id))
             )
-            rows = result.all()
+            rows = [shared.resolved(row, base) for row, base in result.all()]
         return sum(await for_each(rows, self._recheck, concurrent=_CONCURRENT_TESTS))
 
     async def _recheck(self, row: ConnectionRow) -> bool:

@@ -18,6 +18,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway.connections import rows as connection_rows
+from gateway.connections import shared
 from gateway.connections.token_endpoints import TokenEndpoints
 from gateway.secrets.keyring import Keyring
 from gateway.store.conflicts import retried
@@ -100,7 +101,7 @@ class ConsentRevoker(msgspec.Struct, frozen=True):
                 pending = await self._prepare_all(session, removed)
                 return await remove_rows(session), pending
 
-        await delete_events_of(database, removed)
+        await delete_events_of(database, shared.with_shared(removed))
         result, pending = await delete()
         results = await asyncio.gather(*map(self._revoke, pending))  # never fails
         ids = (revocation.connection_id for revocation in pending)
@@ -112,7 +113,11 @@ class ConsentRevoker(msgspec.Struct, frozen=True):
         """Read what is needed to revoke the consents of connections that will be removed."""
         removed = (await session.exec(select(ConnectionRow).where(condition))).all()
         ids = [row.id for row in removed]
-        return [await self._prepare(session, row, removed_ids=ids) for row in removed]
+        return [
+            await self._prepare(session, row, removed_ids=ids)
+            for row in removed
+            if row.shared_on not in ids  # the result of the base tells it of both
+        ]
 
     async def _prepare(
         self, session: AsyncSession, row: ConnectionRow, *, removed_ids: Sequence[int | None]
@@ -133,6 +138,8 @@ class ConsentRevoker(msgspec.Struct, frozen=True):
     def _result_without_call(
         self, row: ConnectionRow, stored: Mapping[str, Any]
     ) -> Revocation | None:
+        if row.shared_on is not None:
+            return Revocation.SHARED
         if not stored.get("refreshToken"):
             return Revocation.NOT_CONSENTED
         if self.endpoints.revocation_url(row.provider) is None:

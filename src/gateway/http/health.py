@@ -14,6 +14,7 @@ import orjson
 from sqlalchemy import func
 from sqlmodel import col, select
 
+from gateway.connections import shared
 from gateway.lifecycle import Lifecycle
 from gateway.store import timestamps
 from gateway.store.background import last_runs
@@ -89,13 +90,14 @@ def _json(status: int, content: Mapping[str, object]) -> RestResponse:
 
 async def _connection_counts(services: "Services") -> dict[tuple[str, str], int] | None:
     """Count the connections by (provider, status); None when the database does not answer."""
-    group = (col(ConnectionRow.provider), col(ConnectionRow.status))
+    group = (col(ConnectionRow.provider), shared.STATUS)
     try:
         async with (
             asyncio.timeout(DATABASE_TIMEOUT_SECONDS),
             services.database.reading() as session,
         ):
-            rows = await session.exec(select(*group, func.count()).group_by(*group))
+            counts = select(*group, func.count()).outerjoin(shared.BASE, shared.IS_ON_BASE)
+            rows = await session.exec(counts.group_by(*group))
             return {(provider, status): count for provider, status, count in rows}
     except (StorageUnavailable, TimeoutError):
         return None
@@ -110,7 +112,10 @@ async def _silence(services: "Services") -> dict[str, float]:
     row, now = ConnectionRow, timestamps.now_ms()
     since = func.min(func.coalesce(row.last_ok_at, row.created_at))
     query = (
-        select(row.provider, since).where(col(row.status) == "active").group_by(col(row.provider))
+        select(row.provider, since)
+        .outerjoin(shared.BASE, shared.IS_ON_BASE)
+        .where(shared.STATUS == "active")
+        .group_by(col(row.provider))
     )
     try:
         async with (

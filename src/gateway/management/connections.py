@@ -14,7 +14,7 @@ from gateway.management.bodies import body, described
 from gateway.management.paging import Filters, Pager
 from gateway.management.revocations import tell_revocations
 from gateway.management.router import Router, RowId
-from gateway.operations import connections, rows, views
+from gateway.operations import rows, views
 from gateway.operations.connections import (
     ConnectionChange,
     ConnectionService,
@@ -22,7 +22,9 @@ from gateway.operations.connections import (
     NewConnection,
     NewReconnectLink,
     Status,
+    check_view,
 )
+from gateway.operations.connections.sharing import SharedConnection
 from gateway.operations.inputs import WholeNumberText
 from gateway.operations.server_discovery import search
 from gateway.operations.server_discovery import views as discovery_views
@@ -70,6 +72,18 @@ async def discover_servers(
     dns_server = services.settings.dns_server
     discovery = await search.run(services.accounts, wanted, dns_server=dns_server)
     return discovery_views.view(discovery)
+
+
+@router.post("/{connection_id}/shared", status_code=201, openapi_extra=described(SharedConnection))
+async def create_shared_connection(
+    services: AppServices,
+    service: Service,
+    connection_id: RowId,
+    new: Annotated[SharedConnection, Depends(body(SharedConnection))],
+) -> views.Connection:
+    """Connect a mailbox that is shared with the owner of a connection, by its credentials."""
+    async with services.database.writing() as session:
+        return await service.share(session, connection_id, new)
 
 
 @router.get("", openapi_extra=paging.described(ConnectionFilters))
@@ -132,7 +146,7 @@ async def delete_connection(
 async def test_connection(services: AppServices, connection_id: RowId) -> views.ConnectionTest:
     """Test a connection with one harmless read upstream."""
     async with services.database.reading() as session:
-        row = await rows.get(session, ConnectionRow, connection_id)
+        row = await rows.get_connection(session, connection_id)
     return views.ConnectionTest.of(await services.accounts.test(row))
 
 
@@ -140,8 +154,8 @@ async def test_connection(services: AppServices, connection_id: RowId) -> views.
 async def check_connection(services: AppServices, connection_id: RowId) -> views.ConnectionCheck:
     """Check what can be checked of an account without changing anything in it."""
     async with services.database.reading() as session:
-        row = await rows.get(session, ConnectionRow, connection_id)
-    return connections.check_view(await services.accounts.check(row))
+        row = await rows.get_connection(session, connection_id)
+    return check_view(await services.accounts.check(row))
 
 
 @router.post("/{connection_id}/reconnect")

@@ -9,6 +9,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway.audit.changes import note
 from gateway.auth import tokens
+from gateway.connections import shared
 from gateway.operations import rows, views
 from gateway.operations.inputs import DisplayName, EmailAddress, Input, Patch
 from gateway.store import timestamps
@@ -80,13 +81,10 @@ async def change(
 async def remove(session: AsyncSession, operator_id: str) -> None:
     """Remove an operator and its connections, and revoke its tokens."""
     operator = await rows.get(session, Operator, operator_id, for_update=True)
-    resource_ids = set(
-        await session.exec(
-            select(ConnectionRow.resource_id).where(col(ConnectionRow.operator_id) == operator.id)
-        )
+    resource_ids = await shared.remove(session, col(ConnectionRow.operator_id) == operator.id)
+    await session.exec(
+        delete(OperatorResource).where(col(OperatorResource.operator_id) == operator.id)
     )
-    for table in (ConnectionRow, OperatorResource):
-        await session.exec(delete(table).where(col(table.operator_id) == operator.id))
     await tokens.revoke(session, col(AccessToken.operator_id) == operator.id)
     await tokens.bump_policy_rev(session, resource_ids)
     await session.delete(operator)

@@ -10,6 +10,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway.audit.changes import note
 from gateway.auth import tokens
+from gateway.connections import shared
 from gateway.operations import rows, views
 from gateway.operations.inputs import Input, Name, Patch
 from gateway.store import timestamps
@@ -92,9 +93,8 @@ async def change(
 async def remove(session: AsyncSession, resource_id: int) -> None:
     """Remove a resource, its connections and its links to tokens."""
     resource = await rows.get(session, Resource, resource_id, for_update=True)
-    connections = col(ConnectionRow.resource_id) == resource.id
-    await session.exec(delete(ConnectionRow).where(connections))
-    await tokens.bump_policy_rev(session, [resource.id or 0])
+    resource_ids = await shared.remove(session, col(ConnectionRow.resource_id) == resource.id)
+    await tokens.bump_policy_rev(session, {resource.id or 0, *resource_ids})
     await session.delete(resource)
     note(session, "removeResource", resource_id)
 

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from sqlmodel import SQLModel, and_, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from gateway.connections import shared
 from gateway.store.tables import AccessToken, CollabRule, ConnectionRow, Operator, Resource
 from policy.refusals import Detail, InvalidInput, NotFound
 from policy.vocabulary import Code
@@ -70,6 +71,11 @@ async def get(
     if row is None:
         raise NoSuchRow(table, key)
     return row
+
+
+async def get_connection(session: AsyncSession, connection_id: int) -> ConnectionRow:
+    """Return a connection, to be read, with what its base decides; see `shared.resolved`."""
+    return await shared.read(session, await get(session, ConnectionRow, connection_id))
 
 
 async def lock_reference(

@@ -83,7 +83,10 @@ class Connection(View):
     kind: Annotated[str, about("The surface that it serves."), enum_of(words.Surface)]
     provider: Annotated[str, about("The code of the account's provider."), enum_of(CODES)]
     mode: Annotated[Mode | None, about("The way to collaboration content; null on other kinds.")]
-    account_email: Annotated[str, about("The account's address.")]
+    account_email: Annotated[str, about("The address of the account, or of the shared mailbox.")]
+    shared_on: Annotated[
+        Long | None, about("The connection whose credentials it uses; null: its own.")
+    ]
     granted_scopes: Annotated[list[str], about("The scopes that the account's owner granted.")]
     can_write: Annotated[bool, about("Whether these scopes allow changes.")]
     status: Annotated[Status, about("Whether the connection can be used.")]

@@ -46,6 +46,11 @@ def timestamp(*, nullable: bool = False) -> Any:
     return Field(sa_column=sa.Column(sa.BigInteger(), nullable=False))
 
 
+def optional_bytes() -> Any:
+    """Return a column of bytes, or None."""
+    return Field(default=None, sa_column=sa.Column(sa.LargeBinary(), nullable=True))
+
+
 def json() -> Any:
     """Return a column of JSON."""
     return Field(sa_column=sa.Column(sa.JSON(), nullable=False))

@@ -60,6 +60,8 @@ class ConnectionRow(columns.Row, table=True):
     Attributes:
         credentials: Sealed JSON (`gateway.secrets.keyring`), bound to this row; None: not stored.
         base_url: The upstream's origin and path prefix; None means the deployment's setting.
+        shared_on: The connection whose credentials it uses; None: it has its own. Not a foreign
+            key, which SQLite adds to no table: `gateway.connections.shared` removes both.
     """
 
     __tablename__ = "connections"
@@ -72,6 +74,7 @@ class ConnectionRow(columns.Row, table=True):
     id: int | None = columns.primary_key()
     resource_id: int = columns.foreign_key("resources.id", index=True)
     operator_id: str = Field(foreign_key="operators.id", ondelete="CASCADE", max_length=36)
+    shared_on: int | None = columns.reference(index=True)
     kind: str = Field(max_length=16)
     provider: str = Field(max_length=32)
     mode: str | None = Field(default=None, max_length=32)
@@ -82,9 +85,7 @@ class ConnectionRow(columns.Row, table=True):
     status_detail: str | None = Field(default=None, max_length=500)
     base_url: str | None = Field(default=None, max_length=500)
     selected_site_ids: list[str] = columns.json()
-    credentials: bytes | None = Field(
-        default=None, sa_column=sa.Column(sa.LargeBinary(), nullable=True)
-    )
+    credentials: bytes | None = columns.optional_bytes()
     last_ok_at: int | None = columns.timestamp(nullable=True)
     created_at: int = columns.timestamp()
     updated_at: int = columns.timestamp()
@@ -221,9 +222,7 @@ class IdempotencyRow(columns.Row, table=True):
     attempt: int
     maybe_sent: bool
     lease_until: int = columns.timestamp()
-    outcome: bytes | None = Field(
-        default=None, sa_column=sa.Column(sa.LargeBinary(), nullable=True)
-    )
+    outcome: bytes | None = columns.optional_bytes()
     draft: str | None = Field(default=None, sa_column=sa.Column(sa.Text(), nullable=True))
     started_at: int = Field(sa_column=sa.Column(sa.BigInteger(), nullable=False, index=True))
 

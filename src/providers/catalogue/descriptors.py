@@ -115,6 +115,9 @@ class Service:
             it knows only the people in its messages.
         people_url_setting: The setting with the base URL of people, where they have their own.
         people_scopes: Scopes to ask for besides where the token is to find its people.
+        shares: Whether one account reaches mailboxes or calendars that are shared with its owner,
+            which `ConnectionInfo.shared_on` tells the port: docs/spec/shared-mailboxes.md.
+        shared_read_scopes, shared_write_scopes: Scopes that these need, in place of the others.
     """
 
     kind: str
@@ -129,6 +132,9 @@ class Service:
     people: str = ""
     people_url_setting: str = ""
     people_scopes: tuple[str, ...] = ()
+    shares: bool = False
+    shared_read_scopes: tuple[str, ...] = ()
+    shared_write_scopes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,6 +182,8 @@ MICROSOFT = Consent(
     wider_scopes=MappingProxyType(
         {
             "mail.read": ("mail.readwrite",),
+            "mail.read.shared": ("mail.readwrite.shared",),
+            "calendars.read.shared": ("calendars.readwrite.shared",),
             "calendars.read": ("calendars.readwrite",),
             "user.read": ("user.readwrite", "user.read.all", "user.readwrite.all"),
             "files.read.all": ("files.readwrite.all",),

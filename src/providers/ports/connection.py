@@ -14,6 +14,8 @@ class ConnectionInfo(msgspec.Struct, frozen=True, kw_only=True):
         status: "active", "needs_reauth", "disabled" or "error".
         reconnect_url: Where a person can sign in again; None when unknown.
         base_url: Origin and path prefix of the upstream.
+        shared_on: The connection through which it is reached, a person's; *account_email* is then
+            the mailbox (or owner of the calendar) that is shared with the person. None: its own.
     """
 
     id: int
@@ -28,3 +30,9 @@ class ConnectionInfo(msgspec.Struct, frozen=True, kw_only=True):
     selected_site_ids: tuple[str, ...] = ()
     base_url: str = ""
     granted_scopes: tuple[str, ...] = ()
+    shared_on: int | None = None
+
+    @property
+    def credential_id(self) -> int:
+        """The connection whose credentials it uses."""
+        return self.shared_on or self.id

@@ -243,6 +243,9 @@ class UserEndpoints:
                 f"Resource '{whose[1]}' does not exist or one of its queried reference-property "
                 "objects are not present.",
             )
+        grant = request.grant
+        if not any(scope.endswith(".Shared") for scope in (grant.scopes if grant else ())):
+            raise access_denied()
         raise GraphError(404, "ErrorInvalidUser", f"The requested user '{whose[1]}' is invalid.")
 
 

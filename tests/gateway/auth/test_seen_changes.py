@@ -52,6 +52,7 @@ NEW_VALUES = {
     "credentials": b"\x01 other credentials",
     "granted_scopes": '["x"]',
     "selected_site_ids": '["x"]',
+    "shared_on": 1,
 }
 
 

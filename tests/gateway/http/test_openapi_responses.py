@@ -109,6 +109,18 @@ async def search_for_servers(ask):
     assert discovered["complete"] is True
 
 
+async def change_shared(ask, connection):
+    """Change a connection, and share a mailbox on another one."""
+    await ask("PATCH", "/api/connections/{connectionId}", {"status": "active"}, **connection)
+    owner = await ask("GET", "/api/connections/{connectionId}", **connection)
+    members = ("operatorId", "resourceId", "kind", "accountEmail")
+    new = {name: owner[name] for name in members} | {"provider": "PROVIDER_B"}
+    base = {"connectionId": (await ask("POST", "/api/connections", new))["id"]}
+    team = {"accountEmail": "team@example.org"}
+    await ask("POST", "/api/connections/{connectionId}/shared", team, **base)
+    await ask("DELETE", "/api/connections/{connectionId}", **base)
+
+
 async def test_every_response_matches_its_schema(ask, client, gateway, document):
     person = {"email": "ada@example.org", "displayName": "Ada"}
     operator = await ask("POST", "/api/operators", person)
@@ -138,8 +150,7 @@ async def test_every_response_matches_its_schema(ask, client, gateway, document)
     listed = (await ask("GET", "/api/connections"))["connections"]
     assert [each["status"] for each in listed] == ["needs_reauth", "active"]
     assert [each["reconnectUrl"] is None for each in listed] == [False, True]
-    await ask("GET", "/api/connections/{connectionId}", **connection)
-    await ask("PATCH", "/api/connections/{connectionId}", {"status": "active"}, **connection)
+    await change_shared(ask, connection)
 
     new = {"name": "reports", **own, "resourceIds": [resource["id"]], "settings": SETTINGS}
     made = await ask("POST", TOKENS, {**new, "expiresAt": "2100-01-01"})

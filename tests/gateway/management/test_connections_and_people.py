@@ -151,6 +151,7 @@ async def test_a_connection_never_shows_its_credentials(admin, new_connection, o
         "statusDetail": None,
         "reconnectUrl": None,
         "lastOkAt": None,
+        "sharedOn": None,
         "selectedSiteIds": [],
         "baseUrl": None,
         "createdAt": made["createdAt"],

@@ -10,6 +10,7 @@ from providers.calendar.calendar_memory import CalendarMemory
 from providers.connectors.provider_a.failures import classify as classify_a
 from providers.connectors.provider_a.google_calendar import calendars as calendar_a
 from providers.connectors.provider_b.failures import classify as classify_b
+from providers.connectors.provider_b.graph_user import GraphUser
 from providers.connectors.provider_b.outlook_calendar import calendars as calendar_b
 from providers.failures import Broken, Missing, Refused, Throttled, TooMuch, Unreadable
 from providers.http.client import Origins, Upstream
@@ -62,7 +63,7 @@ def google_calendars(upstream):
 
 
 def outlook_calendars(upstream):
-    return calendar_b.OutlookCalendars(upstream, CalendarMemory())
+    return calendar_b.OutlookCalendars(GraphUser(upstream), CalendarMemory())
 
 
 def open_a(*answers):

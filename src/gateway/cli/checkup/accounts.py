@@ -9,6 +9,7 @@ from sqlmodel import and_, col, select
 
 from gateway.auth.token_status import Status
 from gateway.cli.checkup.findings import Finding, fail, ok, warn
+from gateway.connections import shared
 from gateway.connections.rows import SENDING_REFUSED
 from gateway.operations import decisions, tokens
 from gateway.operations.key_rotation import credential_keys
@@ -52,10 +53,11 @@ async def connections(store: Database) -> Finding:
             await session.exec(
                 select(
                     ConnectionRow.id,
-                    ConnectionRow.status,
+                    shared.STATUS,
                     OperatorResource.operator_id,
                     ConnectionRow.status_detail,
                 )
+                .outerjoin(shared.BASE, shared.IS_ON_BASE)
                 .outerjoin(
                     OperatorResource,
                     and_(

@@ -23,6 +23,7 @@ _COLUMNS = {
     "kind": "KIND",
     "provider": "PROVIDER",
     "accountEmail": "ACCOUNT",
+    "sharedOn": "SHARED ON",
     "status": "STATUS",
     "canWrite": "WRITES",
     "resourceId": "RESOURCE",

@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -36,6 +36,11 @@ CallbackPort = Annotated[
 Browser = Annotated[
     bool, typer.Option("--browser/--no-browser", help="Open the address in a browser.")
 ]
+
+
+_OPTIONS_OF_SHARED = frozenset(
+    {"shared", "on", "operator", "resource", "read_only", "untested", "as_json", "browser"}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +85,29 @@ class AddOptions:
             "provider CALDAV or --caldav: also search the address books of the server.",
         ),
     ] = False
+    shared_scopes: Annotated[
+        bool,
+        typer.Option(
+            "--shared-scopes",
+            help="Mail, calendars: also request the scopes of what others share with the owner.",
+        ),
+    ] = False
+    shared: Annotated[
+        str,
+        typer.Option(
+            "--shared",
+            metavar="ADDRESS",
+            help="Connect a mailbox, or calendars, that the owner of --on may open.",
+        ),
+    ] = ""
+    on: Annotated[
+        int | None,
+        typer.Option(
+            "--on",
+            metavar="CONNECTION",
+            help="With --shared: the id of the connection whose credentials are used.",
+        ),
+    ] = None
     api_token: Annotated[
         bool, typer.Option("--api-token", help="Read an API token from standard input.")
     ] = False
@@ -162,7 +190,9 @@ def add(options: AddOptions) -> None:
     server with a valid certificate that the domain or you name. If the account does not answer,
     or its owner does not agree, nothing is stored, and the exit code is 1.
     """
-    if options.imap or options.caldav:
+    if options.shared or options.on is not None:
+        _add_shared(options)
+    elif options.imap or options.caldav:
         _add_by_address(options)
     else:
         _add_named(options)
@@ -188,6 +218,20 @@ def _add_named(options: AddOptions) -> None:
 
     secret = _read_secret() if _has_secret(options) else None
     connection = run_async(lambda: account_setup.add(options, secret))
+    report_connection(connection, as_json=options.as_json)
+
+
+def _add_shared(options: AddOptions) -> None:
+    """Connect a mailbox that is shared with the owner of another connection."""
+    of_accounts = {name: value for name, value in asdict(options).items() if value}
+    others = of_accounts.keys() - _OPTIONS_OF_SHARED
+    refuse(
+        (not options.shared or options.on is None, "--shared and --on go together"),
+        (others, "--shared takes kind, provider and credentials of --on"),
+    )
+    from gateway.cli import account_setup
+
+    connection = run_async(lambda: account_setup.share(options, options.on or 0))
     report_connection(connection, as_json=options.as_json)
 
 

@@ -73,7 +73,7 @@ async def run(accounts: Accounts, wanted: ServerSearch, *, dns_server: str) -> D
 
 def _check(search: Search) -> None:
     """Refuse an address or a server that is not valid, naming its member."""
-    from gateway.operations.connections import https_url  # noqa: PLC0415 - it imports views
+    from gateway.operations.connections.addresses import https_url  # noqa: PLC0415 - it imports views
     from providers.imap.endpoints import Endpoint  # noqa: PLC0415 - few need it
 
     checks = (

@@ -77,10 +77,10 @@ def read_access(opening: Opening) -> ImapAccess:
 
     def sign_in(login: Login) -> SignIn:
         async def refused() -> None:
-            await logins.mark_refused(info.id, login)
+            await logins.mark_refused(info.credential_id, login)
 
         async def renew() -> SignIn | None:
-            renewed = await logins.renew(info.id, login)
+            renewed = await logins.renew(info.credential_id, login)
             return None if renewed is None else sign_in(renewed)
 
         def account_at(server: Endpoint) -> Account:
@@ -93,11 +93,11 @@ def read_access(opening: Opening) -> ImapAccess:
             refused,
             None if submission is None else account_at(submission),
             renew,
-            partial(logins.note_submission, info.id),
+            partial(logins.note_submission, info.credential_id),
         )
 
     async def read() -> SignIn:
-        return sign_in(await logins.read(info.id))
+        return sign_in(await logins.read(info.credential_id))
 
     return read
 

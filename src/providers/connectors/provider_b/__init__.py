@@ -4,6 +4,7 @@ Connector of Outlook mail and Outlook calendar, by Microsoft Graph.
     outlook_mail      mailboxes
     outlook_calendar  calendars
     batch             many messages in one JSON batch
+    graph_user        the user below which a connection's calls go
     paging            listings with links to the next page
     people            relevant people, and users of the directory
     account_cache     folders and address of an account, cached between requests
@@ -44,6 +45,9 @@ CONNECTOR = Connector(
             addresses="providers.microsoft_user:read_addresses",
             people=f"{__name__}.people:open_port",
             people_scopes=("People.Read", "User.ReadBasic.All"),
+            shares=True,
+            shared_read_scopes=("Mail.Read.Shared",),
+            shared_write_scopes=("Mail.ReadWrite.Shared", "Mail.Send.Shared"),
         ),
         Service(
             kind="calendar",

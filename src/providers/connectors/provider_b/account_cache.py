@@ -7,15 +7,13 @@ from collections.abc import Iterable
 
 import msgspec
 
+from providers.connectors.provider_b.graph_user import GraphUser
 from providers.connectors.provider_b.outlook_mail.response_types import Folder, FolderPage
 from providers.failures import Missing, NeedsReauth
-from providers.http.client import Upstream
 from providers.http.events import shared_lookup
 from providers.ids import is_provider_b_id
 from providers.microsoft_user import read_addresses
 
-ROOT = ("v1.0", "me")
-MESSAGES = (*ROOT, "messages")
 FOLDER_SECONDS = 3600.0  # until the folders below trash and junk are read again
 UNCOUNTED_SECONDS = 3600.0  # after a count took too long
 MAX_FOLDER_LISTINGS = 20  # calls per tree; folders beyond them count as ordinary ones
@@ -48,11 +46,11 @@ class AccountCache(msgspec.Struct):
         """Whether `trash` and `junk` are known; they are read again after an hour."""
         return time.monotonic() < self.folders_until
 
-    async def read_folders(self, upstream: Upstream) -> None:
+    async def read_folders(self, user: GraphUser) -> None:
         """Read `trash` and `junk`."""
         with shared_lookup():
             self.trash, self.junk = await asyncio.gather(
-                _tree(upstream, "deleteditems"), _tree(upstream, "junkemail")
+                _tree(user, "deleteditems"), _tree(user, "junkemail")
             )
         self.folders_until = time.monotonic() + FOLDER_SECONDS
 
@@ -64,12 +62,12 @@ class AccountCache(msgspec.Struct):
         """Do not count messages for an hour: the mailbox is too large for it."""
         self.uncounted_until = time.monotonic() + UNCOUNTED_SECONDS
 
-    async def own_addresses(self, upstream: Upstream) -> frozenset[str]:
+    async def own_addresses(self, user: GraphUser) -> frozenset[str]:
         """Return all addresses of the account, folded, which are read once."""
         if self.own is None:
             try:
                 with shared_lookup():
-                    addresses = await read_addresses(upstream, headers=PREFER)
+                    addresses = await read_addresses(user.upstream, user.root, headers=PREFER)
             except NeedsReauth:  # a token without User.Read
                 if not self.address:
                     raise
@@ -78,12 +76,12 @@ class AccountCache(msgspec.Struct):
         return self.own
 
 
-async def _tree(upstream: Upstream, name: str) -> tuple[str, ...]:
+async def _tree(user: GraphUser, name: str) -> tuple[str, ...]:
     """Return the ids of a folder and of those below it, level by level."""
     select = ("$select", "id,childFolderCount")
-    path = (*ROOT, "mailFolders")
+    path = (*user.root, "mailFolders")
     try:
-        response = await upstream.call("GET", *path, name, params=(select,), headers=PREFER)
+        response = await user.upstream.call("GET", *path, name, params=(select,), headers=PREFER)
     except Missing:
         return ()
     folders = _valid([response.decode(Folder)])
@@ -92,7 +90,7 @@ async def _tree(upstream: Upstream, name: str) -> tuple[str, ...]:
         if not parents:
             break
         params = (select, ("$top", str(_MAX_CHILDREN)))
-        response = await upstream.call(
+        response = await user.upstream.call(
             "GET", *path, parents.popleft().id, "childFolders", params=params, headers=PREFER
         )
         children = _valid(response.decode(FolderPage).value)

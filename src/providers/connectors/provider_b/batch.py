@@ -7,8 +7,9 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from providers.batches import GONE_STATUSES, BatchReader
-from providers.connectors.provider_b.account_cache import MESSAGES, PREFER, ROOT
+from providers.connectors.provider_b.account_cache import PREFER
 from providers.connectors.provider_b.failures import classify
+from providers.connectors.provider_b.graph_user import GraphUser
 from providers.connectors.provider_b.outlook_calendar.response_types import Event
 from providers.connectors.provider_b.outlook_mail.response_types import (
     Message,
@@ -28,47 +29,45 @@ T = TypeVar("T", Message, MessagePage, Event)
 
 
 async def messages(
-    upstream: Upstream, message_ids: Sequence[str], params: Params
+    user: GraphUser, message_ids: Sequence[str], params: Params
 ) -> dict[str, Message]:
     """Read messages by their ids; see `BatchReader.read`."""
     return await _read(
-        upstream,
+        user.upstream,
         message_ids,
-        lambda message_id: _Target((*MESSAGES, message_id), params),
+        lambda message_id: Target((*user.messages, message_id), params),
         decode_message,
         per_call=MAX_BATCH,
     )
 
 
 async def conversations(
-    upstream: Upstream,
-    thread_ids: Sequence[str],
-    params_of: Callable[[str], Params],
-    *,
-    per_call: int,
+    user: GraphUser, thread_ids: Sequence[str], params_of: Callable[[str], Params], *, per_call: int
 ) -> dict[str, MessagePage]:
     """Read the first page of each conversation; see `BatchReader.read`."""
     return await _read(
-        upstream,
+        user.upstream,
         thread_ids,
-        lambda thread_id: _Target(MESSAGES, params_of(thread_id)),
+        lambda thread_id: Target(user.messages, params_of(thread_id)),
         decode_page,
         per_call=per_call,
     )
 
 
 async def events(
-    upstream: Upstream, names: Sequence[EventName], params: Params, *, headers: Mapping[str, str]
+    user: GraphUser, names: Sequence[EventName], params: Params, *, headers: Mapping[str, str]
 ) -> dict[EventName, Event]:
     """Read events of any calendars of the account; see `BatchReader.read`."""
     by_number = {str(number): name for number, name in enumerate(names)}
 
-    def target(number: str) -> _Target:
+    def target(number: str) -> Target:
         name = by_number[number]
-        return _Target((*ROOT, "calendars", name.calendar, "events", name.event), params, headers)
+        return Target(
+            (*user.root, "calendars", name.calendar, "events", name.event), params, headers
+        )
 
     events = await _read(
-        upstream,
+        user.upstream,
         list(by_number),
         target,
         lambda response: response.decode(Event),
@@ -78,7 +77,7 @@ async def events(
 
 
 async def event_pages(
-    upstream: Upstream, calendars: Sequence[str], params: Params, *, headers: Mapping[str, str]
+    user: GraphUser, calendars: Sequence[str], params: Params, *, headers: Mapping[str, str]
 ) -> dict[str, Response]:
     """
     Read a page of the view of each calendar in one call; those whose part failed are left out.
@@ -87,12 +86,12 @@ async def event_pages(
         ProviderFailure: The whole call failed.
     """
     targets = [
-        _Target((*ROOT, "calendars", calendar, "calendarView"), params, headers)
+        Target((*user.root, "calendars", calendar, "calendarView"), params, headers)
         for calendar in calendars
     ]
     parts = await call_batch(
-        upstream,
-        [_request(target) for target in targets],
+        user.upstream,
+        [request(target) for target in targets],
         changes=False,
         weight=min(len(targets), BATCH_WEIGHT),
     )
@@ -101,7 +100,9 @@ async def event_pages(
     }
 
 
-class _Target(msgspec.Struct, frozen=True):
+class Target(msgspec.Struct, frozen=True):
+    """A read of one part: *path* with the version."""
+
     path: Sequence[str]
     params: Params
     headers: Mapping[str, str] = msgspec.field(default_factory=lambda: PREFER)
@@ -113,20 +114,21 @@ class _Target(msgspec.Struct, frozen=True):
         return f"/{path}?{urlencode(self.params, quote_via=quote)}"
 
 
-def _request(target: _Target) -> Mapping[str, object]:
+def request(target: Target) -> Mapping[str, object]:
+    """Return the read as a part of a batch."""
     return {"method": "GET", "url": target.url, "headers": target.headers}
 
 
 async def _read(
     upstream: Upstream,
     names: Sequence[str],
-    target: Callable[[str], _Target],
+    target: Callable[[str], Target],
     decode: Callable[[Response], T],
     *,
     per_call: int,
 ) -> dict[str, T]:
     async def read_many(names: Sequence[str]) -> dict[str, Response]:
-        requests = [_request(target(name)) for name in names]
+        requests = [request(target(name)) for name in names]
         responses = await call_batch(upstream, requests, changes=False, weight=BATCH_WEIGHT)
         return dict(zip(names, responses, strict=True))
 

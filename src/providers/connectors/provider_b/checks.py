@@ -2,8 +2,10 @@
 
 import msgspec
 
-from providers.connectors.provider_b.account_cache import MESSAGES, PREFER, ROOT
+from providers.connectors.provider_b import batch
+from providers.connectors.provider_b.account_cache import PREFER
 from providers.connectors.provider_b.batch import BATCH_WEIGHT
+from providers.connectors.provider_b.graph_user import GraphUser
 from providers.failures import TimedOut
 from providers.microsoft_user import OWN_ADDRESS
 from providers.odata import MAX_BATCH, call_batch
@@ -20,9 +22,14 @@ class _Page(msgspec.Struct):
     value: list[_Item] = []
 
 
+def _user(account: Account) -> GraphUser:
+    return GraphUser.of(account.info, account.upstream)
+
+
 async def _batch(account: Account) -> Observation:
     """Send one batch of the largest size, of which upstream runs four parts at a time."""
-    request = {"method": "GET", "url": "/me/messages?$top=1&$select=id", "headers": PREFER}
+    target = batch.Target(_user(account).messages, (("$top", "1"), ("$select", "id")))
+    request = batch.request(target)
     parts = await call_batch(
         account.upstream, [request] * MAX_BATCH, changes=False, weight=BATCH_WEIGHT
     )
@@ -38,7 +45,9 @@ async def _batch(account: Account) -> Observation:
 async def _count(account: Account) -> Observation:
     params = (("$top", "1"), ("$select", "id"), ("$count", "true"))
     try:
-        await account.upstream.call("GET", *MESSAGES, params=params, headers=PREFER, retry=False)
+        await account.upstream.call(
+            "GET", *_user(account).messages, params=params, headers=PREFER, retry=False
+        )
     except TimedOut:
         return (
             Outcome.DIFFERS,
@@ -50,7 +59,7 @@ async def _count(account: Account) -> Observation:
 async def _page(account: Account) -> Observation:
     params = (("$top", str(_PAGE)), ("$select", "id"))
     response = await account.upstream.call(
-        "GET", *MESSAGES, params=params, headers=PREFER, retry=False
+        "GET", *_user(account).messages, params=params, headers=PREFER, retry=False
     )
     return (
         Outcome.AS_EXPECTED,
@@ -60,7 +69,9 @@ async def _page(account: Account) -> Observation:
 
 async def _calendars(account: Account) -> Observation:
     params = (("$select", "id"), ("$top", "100"))
-    response = await account.upstream.call("GET", *ROOT, "calendars", params=params, headers=PREFER)
+    response = await account.upstream.call(
+        "GET", *_user(account).root, "calendars", params=params, headers=PREFER
+    )
     count = len(response.decode(_Page).value)
     return expect(count > 0, f"The account lists {count} calendars.", "It lists no calendar.")
 

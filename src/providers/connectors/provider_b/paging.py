@@ -6,9 +6,8 @@ from typing import TypeVar
 
 import msgspec
 
-from providers.connectors.provider_b.account_cache import ROOT
+from providers.connectors.provider_b.graph_user import GraphUser
 from providers.failures import TooLarge
-from providers.http.client import Upstream
 from providers.http.response import Response
 from providers.paging import PageIterator, Params, with_smaller_pages
 
@@ -17,7 +16,7 @@ _CURSOR = attrgetter("next_link")
 
 
 def pages(  # noqa: PLR0913 - keyword-only, but for what every listing has
-    upstream: Upstream,
+    user: GraphUser,
     path: Sequence[str],
     params: Params,
     decode: Callable[[Response], P],
@@ -34,14 +33,14 @@ def pages(  # noqa: PLR0913 - keyword-only, but for what every listing has
     *first_seconds*: the deadline of the first page, which is then not retried; None: as usual.
     *known*: the first page, when it was read.
     """
-    request = _Requests(upstream, path, params, headers, first_seconds)
+    request = _Requests(user, path, params, headers, first_seconds)
     return PageIterator(decode, request=request, cursor=_CURSOR, known=known)
 
 
 class _Requests(msgspec.Struct, frozen=True):
     """Requests the pages of a listing: see `pages`; a closure takes three times the memory."""
 
-    upstream: Upstream
+    user: GraphUser
     path: Sequence[str]
     params: Params
     headers: Mapping[str, str]
@@ -49,7 +48,7 @@ class _Requests(msgspec.Struct, frozen=True):
 
     async def __call__(self, cursor: str | None) -> Response:
         if cursor is not None:
-            return await self.upstream.follow(cursor, headers=self.headers)
+            return await self.user.upstream.follow(cursor, headers=self.headers)
         try:
             return await self._first(self.params)
         except TooLarge:
@@ -59,9 +58,9 @@ class _Requests(msgspec.Struct, frozen=True):
         return await self._first(smaller)  # the links to the next pages have the same size
 
     def _first(self, params: Params) -> Awaitable[Response]:
-        return self.upstream.call(
+        return self.user.upstream.call(
             "GET",
-            *ROOT,
+            *self.user.root,
             *self.path,
             params=params,
             headers=self.headers,

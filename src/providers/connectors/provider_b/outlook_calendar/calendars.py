@@ -9,7 +9,7 @@ from providers.calendar import freebusy, shared_calls
 from providers.calendar.calendar_memory import CalendarMemory
 from providers.calendar.readable_events import ReadableEvents
 from providers.connectors.provider_b import batch
-from providers.connectors.provider_b.account_cache import ROOT
+from providers.connectors.provider_b.graph_user import GraphUser
 from providers.connectors.provider_b.outlook_calendar import mapping, selected_fields
 from providers.connectors.provider_b.outlook_calendar.response_types import (
     CalendarPage,
@@ -19,7 +19,6 @@ from providers.connectors.provider_b.outlook_calendar.response_types import (
 )
 from providers.connectors.provider_b.paging import P, pages
 from providers.failures import Broken, TooMuch
-from providers.http.client import Upstream
 from providers.http.response import Response
 from providers.ids import is_provider_b_id
 from providers.paging import PageIterator
@@ -51,15 +50,17 @@ PREFER = {
 
 def open_port(opening: Opening) -> "OutlookCalendars":
     """Open the account of a connection; makes no call."""
-    return OutlookCalendars(opening.upstream(), opening.memory(CalendarMemory))
+    return OutlookCalendars(
+        GraphUser.of(opening.info, opening.upstream()), opening.memory(CalendarMemory)
+    )
 
 
 class OutlookCalendars:
     """Calendars of one connection; implements `providers.ports.calendar.CalendarPort`."""
 
-    def __init__(self, upstream: Upstream, memory: CalendarMemory) -> None:
+    def __init__(self, user: GraphUser, memory: CalendarMemory) -> None:
         """*memory* belongs to the caller, one per connection, and outlives this object."""
-        self._upstream = upstream
+        self._user = user
         self._memory = memory
 
     async def calendars(self, *, recent: bool = False) -> Sequence[Calendar]:
@@ -109,16 +110,16 @@ class OutlookCalendars:
         return await shared_calls.first_pages(
             calendars,
             self._memory,
-            lambda names: batch.event_pages(self._upstream, names, params, headers=PREFER),
+            lambda names: batch.event_pages(self._user, names, params, headers=PREFER),
         )
 
     async def event(
         self, calendar: str, event: str, *, projection: AbstractSet[str]
     ) -> EventRecord:
         # The path contains the calendar, so that an event moved to another calendar is missing.
-        response = await self._upstream.call(
+        response = await self._user.upstream.call(
             "GET",
-            *ROOT,
+            *self._user.root,
             "calendars",
             calendar,
             "events",
@@ -132,7 +133,7 @@ class OutlookCalendars:
         self, names: Sequence[EventName], *, projection: AbstractSet[str]
     ) -> Mapping[EventName, EventRecord]:
         params = selected_fields.event(frozenset(projection))
-        events = await batch.events(self._upstream, names, params, headers=PREFER)
+        events = await batch.events(self._user, names, params, headers=PREFER)
         return {name: mapping.event(event, projection) for name, event in events.items()}
 
     async def instances(
@@ -176,7 +177,9 @@ class OutlookCalendars:
     async def probe(self) -> None:
         """Make one harmless read."""
         params = (("$select", "id"), ("$top", "1"))
-        await self._upstream.call("GET", *ROOT, "calendars", params=params, headers=PREFER)
+        await self._user.upstream.call(
+            "GET", *self._user.root, "calendars", params=params, headers=PREFER
+        )
 
     async def _views(  # noqa: PLR0913 - keyword-only, but for what is read
         self,
@@ -209,7 +212,7 @@ class OutlookCalendars:
         first: Response | None = None,
     ) -> PageIterator[P]:
         return pages(
-            self._upstream,
+            self._user,
             path,
             params,
             lambda response: response.decode(shape),

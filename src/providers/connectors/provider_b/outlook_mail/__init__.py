@@ -9,6 +9,7 @@ Mailboxes by Microsoft Graph: docs/spec/upstream/outlook-mail.md.
     sending          new messages, replies and forwards
     drafts           drafts that are sent once, or held
     stored_drafts    the drafts of an account
+    attachments      an attachment of a message
     attaching        files of new drafts, also by upload sessions
     response_types   structs that responses are decoded into
 """

@@ -6,7 +6,8 @@ A small file is one call; a larger one goes up slice by slice, so that memory ho
 
 from base64 import b64encode
 
-from providers.connectors.provider_b.account_cache import MESSAGES, PREFER
+from providers.connectors.provider_b.account_cache import PREFER
+from providers.connectors.provider_b.graph_user import GraphUser
 from providers.connectors.provider_b.outlook_mail.response_types import UploadSession
 from providers.failures import Broken, Missing, NeedsReauth, Refused, TimedOut, Unreachable
 from providers.http.client import Response, Upstream
@@ -18,7 +19,7 @@ _SLICE_SECONDS = 30.0
 _MAX_RESPONSE = 1024 * 1024  # bytes
 
 
-async def attach(upstream: Upstream, draft: str, file: OutgoingFile) -> None:
+async def attach(user: GraphUser, draft: str, file: OutgoingFile) -> None:
     """
     Attach a file to a draft.
 
@@ -32,8 +33,8 @@ async def attach(upstream: Upstream, draft: str, file: OutgoingFile) -> None:
             "contentType": file.media_type,
             "contentBytes": b64encode(await file.read()).decode(),
         }
-        await upstream.call(
-            "POST", *MESSAGES, draft, "attachments", json=attachment, headers=PREFER
+        await user.upstream.call(
+            "POST", *user.messages, draft, "attachments", json=attachment, headers=PREFER
         )
         return
     item = {
@@ -42,16 +43,16 @@ async def attach(upstream: Upstream, draft: str, file: OutgoingFile) -> None:
         "size": file.size,
         "contentType": file.media_type,
     }
-    started = await upstream.call(
+    started = await user.upstream.call(
         "POST",
-        *MESSAGES,
+        *user.messages,
         draft,
         "attachments",
         "createUploadSession",
         json={"AttachmentItem": item},
         headers=PREFER,
     )
-    session = _Session(upstream, started.decode(UploadSession).upload_url, file.size)
+    session = _Session(user.upstream, started.decode(UploadSession).upload_url, file.size)
     await session.put_all(file.content)
 
 

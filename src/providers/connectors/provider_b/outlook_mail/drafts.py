@@ -12,7 +12,8 @@ from typing import Any
 
 import msgspec
 
-from providers.connectors.provider_b.account_cache import MESSAGES, PREFER, ROOT
+from providers.connectors.provider_b.account_cache import PREFER
+from providers.connectors.provider_b.graph_user import GraphUser
 from providers.connectors.provider_b.outlook_mail import attaching
 from providers.connectors.provider_b.outlook_mail.response_types import (
     Message,
@@ -20,7 +21,6 @@ from providers.connectors.provider_b.outlook_mail.response_types import (
     decode_page,
 )
 from providers.failures import Broken, Missing, OutcomeUnknown, ProviderFailure, Refused
-from providers.http.client import Upstream
 from providers.ids import is_provider_b_id
 from providers.mail import delivery
 from providers.mail.deliver_once import WITHOUT_IDS, SentDrafts
@@ -53,9 +53,9 @@ class NewDraft(msgspec.Struct, frozen=True, kw_only=True):
 class DraftSender(SentDrafts[NewDraft, Message]):
     """Sends the drafts of one account, or leaves them for a person to send."""
 
-    def __init__(self, upstream: Upstream) -> None:
-        self._upstream = upstream
-        self._call = partial(upstream.call, headers=PREFER)
+    def __init__(self, user: GraphUser) -> None:
+        self._user = user
+        self._call = partial(user.upstream.call, headers=PREFER)
 
     async def resume(self, message_id: str) -> Message | None:
         """Delete what an attempt left that broke off; return what the person has sent of it."""
@@ -87,11 +87,11 @@ class DraftSender(SentDrafts[NewDraft, Message]):
         if new.complete is not None:
             await self._change(draft.id, message_id, await new.complete(draft))
         for file in new.files:
-            await attaching.attach(self._upstream, draft.id, file)
+            await attaching.attach(self._user, draft.id, file)
         return draft
 
     async def send(self, draft_id: str) -> SentMessage:
-        await self._call("POST", *MESSAGES, draft_id, "send")
+        await self._call("POST", *self._user.messages, draft_id, "send")
         return WITHOUT_IDS
 
     async def settle(
@@ -127,7 +127,7 @@ class DraftSender(SentDrafts[NewDraft, Message]):
     async def _find(self, *message_ids: str) -> list[Message]:
         response = await self._call(
             "GET",
-            *MESSAGES,
+            *self._user.messages,
             params=(
                 (
                     "$filter",
@@ -148,14 +148,14 @@ class DraftSender(SentDrafts[NewDraft, Message]):
         if new.complete is not None:  # Graph composes it: the Message-ID is a change of that
             changes = {"internetMessageId": f"<{message_id}>"}
             request = {**request, "message": {**request.get("message", {}), **changes}}
-        response = await self._call("POST", *ROOT, *new.path, json=request)
+        response = await self._call("POST", *self._user.root, *new.path, json=request)
         message = decode_message(response)
         if not is_provider_b_id(message.id):
             raise Broken
         return message
 
     async def _read(self, draft: str, select: tuple[str, str]) -> Message:
-        response = await self._call("GET", *MESSAGES, draft, params=(select,))
+        response = await self._call("GET", *self._user.messages, draft, params=(select,))
         return decode_message(response)
 
     async def _change(self, draft: str, message_id: str, changes: Json) -> None:
@@ -163,7 +163,9 @@ class DraftSender(SentDrafts[NewDraft, Message]):
         members = {**changes, "internetMessageId": f"<{message_id}>"}
 
         async def change() -> bool:
-            await self._call("PATCH", *MESSAGES, draft, json=members, retry=True)  # idempotent
+            await self._call(
+                "PATCH", *self._user.messages, draft, json=members, retry=True
+            )  # idempotent
             return True
 
         try:
@@ -173,4 +175,4 @@ class DraftSender(SentDrafts[NewDraft, Message]):
                 raise
 
     async def delete(self, draft_id: str) -> None:
-        await self._call("DELETE", *MESSAGES, draft_id)
+        await self._call("DELETE", *self._user.messages, draft_id)

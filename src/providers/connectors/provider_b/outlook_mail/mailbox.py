@@ -1,15 +1,16 @@
 """The mail port of one Outlook account."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import asynccontextmanager
 from functools import lru_cache, partial
 from typing import Any
 
 from providers import search_text
 from providers.connectors.provider_b import batch
-from providers.connectors.provider_b.account_cache import MESSAGES, PREFER, ROOT, AccountCache
+from providers.connectors.provider_b.account_cache import PREFER, AccountCache
+from providers.connectors.provider_b.graph_user import GraphUser
 from providers.connectors.provider_b.outlook_mail import filter_query, mapping, selected_fields
+from providers.connectors.provider_b.outlook_mail.attachments import find_attachment
 from providers.connectors.provider_b.outlook_mail.reading import (
     FilteredPages,
     MessageReader,
@@ -19,21 +20,15 @@ from providers.connectors.provider_b.outlook_mail.reading import (
     plan_of_all,
     search_listings,
 )
-from providers.connectors.provider_b.outlook_mail.response_types import (
-    Attachment,
-    Message,
-    decode_message,
-)
+from providers.connectors.provider_b.outlook_mail.response_types import Message, decode_message
 from providers.connectors.provider_b.outlook_mail.sending import Sender
 from providers.connectors.provider_b.outlook_mail.stored_drafts import OutlookDrafts
 from providers.dry_run import in_dry_run
 from providers.failures import Impossible, Missing, ProviderFailure, Stale
-from providers.http.client import Response, Upstream
+from providers.http.client import Response
 from providers.ids import is_provider_b_id
 from providers.mail import change_previews, delivery, query_matching, scanning
-from providers.ports.connection import ConnectionInfo
 from providers.ports.mail import (
-    AttachmentContent,
     AttachmentFile,
     Draft,
     Forward,
@@ -56,20 +51,21 @@ _NOTHING = MailSlice(emails=(), scanned_to=None, exhausted=True, total=0, total_
 
 def open_port(opening: Opening) -> "OutlookMailbox":
     """Open the account of a connection; makes no call."""
-    return OutlookMailbox(opening.info, opening.upstream(), opening.memory(AccountCache))
+    user = GraphUser.of(opening.info, opening.upstream())
+    return OutlookMailbox(user, opening.memory(AccountCache), opening.info.account_email)
 
 
 class OutlookMailbox:
     """Mailbox of one connection; implements `providers.ports.mail.MailPort`."""
 
-    def __init__(self, info: ConnectionInfo, upstream: Upstream, cache: AccountCache) -> None:
+    def __init__(self, user: GraphUser, cache: AccountCache, address: str) -> None:
         """*cache* belongs to the caller, one per connection, and outlives this object."""
-        cache.address = cache.address or info.account_email
-        self._upstream = upstream
-        self._call = partial(upstream.call, headers=PREFER)
+        cache.address = cache.address or address
+        self._user = user
+        self._call = partial(user.upstream.call, headers=PREFER)
         self._cache = cache
-        self._sender = Sender(upstream, cache)
-        self.drafts = OutlookDrafts(upstream)
+        self._sender = Sender(user, cache)
+        self.drafts = OutlookDrafts(user)
 
     async def search(
         self, query: MailQuery, *, after: MailPosition | None, projection: AbstractSet[str]
@@ -87,7 +83,7 @@ class OutlookMailbox:
         else:
             plan = filter_plan(query, after, frozenset(projection), scope.hidden_folders)
         counts = plan.filter.is_selective and after is None and self._cache.may_count
-        reader = MessageReader(self._upstream, scope)
+        reader = MessageReader(self._user, scope)
 
         keep = _keep(query, plan.compared, text=True) if plan.restricts else None
 
@@ -115,7 +111,7 @@ class OutlookMailbox:
         """Read one page of a `$search`."""
         if not query_matching.can_match(query):
             return _NOTHING
-        reader = MessageReader(self._upstream, await self._scope(query))
+        reader = MessageReader(self._user, await self._scope(query))
         listing = await anext(search_listings(reader, filter_query.search(query, None), projection))
         messages = reader.visible(listing.value)
         return scanning.slice_of_page(
@@ -132,7 +128,7 @@ class OutlookMailbox:
         self, message_ids: Sequence[str], *, projection: AbstractSet[str]
     ) -> Mapping[str, mail_records.Email]:
         messages = await batch.messages(
-            self._upstream,
+            self._user,
             list(filter(is_provider_b_id, message_ids)),
             selected_fields.message(frozenset(projection)),
         )
@@ -144,7 +140,7 @@ class OutlookMailbox:
 
     async def thread(self, thread_id: str, *, projection: AbstractSet[str]) -> mail_records.Thread:
         _require_valid_id(thread_id)
-        reader = MessageReader(self._upstream, await self._conversation_scope())
+        reader = MessageReader(self._user, await self._conversation_scope())
         emails = await reader.conversation(thread_id, projection, max_messages=MAX_IN_THREAD)
         if not emails:
             raise Missing
@@ -156,7 +152,7 @@ class OutlookMailbox:
         valid = list(filter(is_provider_b_id, thread_ids))
         if not valid:
             return {}
-        reader = MessageReader(self._upstream, await self._conversation_scope())
+        reader = MessageReader(self._user, await self._conversation_scope())
         conversations = await reader.conversations(valid, projection, max_messages=MAX_IN_THREAD)
         return {
             thread_id: _thread(thread_id, emails)
@@ -167,7 +163,7 @@ class OutlookMailbox:
     async def attachment(self, message_id: str, attachment_id: str) -> AttachmentFile:
         _require_valid_id(message_id)
         _require_valid_id(attachment_id)
-        return await _find_attachment(self._upstream, message_id, attachment_id)
+        return await find_attachment(self._user, message_id, attachment_id)
 
     async def send(self, draft: Draft) -> mail_records.SentMessage:
         return await self._sender.send(draft)
@@ -186,7 +182,11 @@ class OutlookMailbox:
         try:
             await self._untrashed(message_id)
             await self._call(
-                "POST", *MESSAGES, message_id, "move", json={"destinationId": "deleteditems"}
+                "POST",
+                *self._user.messages,
+                message_id,
+                "move",
+                json={"destinationId": "deleteditems"},
             )
         except ProviderFailure as failure:
             raise delivery.failure_of_change(failure) from failure
@@ -206,7 +206,7 @@ class OutlookMailbox:
     async def probe(self) -> None:
         """Make one harmless read."""
         response = await self._call(
-            "GET", *ROOT, "mailFolders", "inbox", params=(("$select", "id"),)
+            "GET", *self._user.root, "mailFolders", "inbox", params=(("$select", "id"),)
         )
         response.decode(dict[str, Any])
 
@@ -225,7 +225,7 @@ class OutlookMailbox:
         scanned = (
             compared if selected_fields.LARGE & projection else frozenset(projection | compared)
         )
-        reader = MessageReader(self._upstream, await self._scope(query))
+        reader = MessageReader(self._user, await self._scope(query))
 
         scan = await scanning.scan(
             SearchPages(reader, filter_query.search(query, after), scanned),
@@ -249,7 +249,7 @@ class OutlookMailbox:
         if folder is not None:
             return SearchScope(path=("mailFolders", _FOLDERS[folder], "messages"))
         if not self._cache.has_folders:
-            await self._cache.read_folders(self._upstream)
+            await self._cache.read_folders(self._user)
         return _scope_without(self._cache.trash, self._cache.junk)
 
     async def _conversation_scope(self) -> SearchScope:
@@ -257,14 +257,14 @@ class OutlookMailbox:
 
     async def _trash(self) -> tuple[str, ...]:
         if not self._cache.has_folders:
-            await self._cache.read_folders(self._upstream)
+            await self._cache.read_folders(self._user)
         return self._cache.trash
 
     # -- changing
 
     def _get(self, message_id: str, params: selected_fields.Params) -> Awaitable[Response]:
         _require_valid_id(message_id)
-        return self._call("GET", *MESSAGES, message_id, params=params)
+        return self._call("GET", *self._user.messages, message_id, params=params)
 
     async def _message(self, message_id: str, params: selected_fields.Params) -> Message:
         return _message_in(await self._get(message_id, params))
@@ -301,7 +301,7 @@ class OutlookMailbox:
         self, message_id: str, members: Mapping[str, object], headers: Mapping[str, str] = {}
     ) -> None:
         await self._call(
-            "PATCH", *MESSAGES, message_id, json=members, headers={**PREFER, **headers}
+            "PATCH", *self._user.messages, message_id, json=members, headers={**PREFER, **headers}
         )
 
 
@@ -366,35 +366,3 @@ def _message_in(response: Response) -> Message:
 def _require_valid_id(object_id: str) -> None:
     if not is_provider_b_id(object_id):
         raise Missing
-
-
-_ATTACHMENT_FIELDS = (("$select", "id,name,contentType,size,isInline"),)
-_LINK = "#microsoft.graph.referenceAttachment"  # a link to a file elsewhere: it has no bytes
-
-
-async def _find_attachment(
-    upstream: Upstream, message_id: str, attachment_id: str
-) -> AttachmentFile:
-    """
-    Find an attachment of a message.
-
-    Raises:
-        Missing: There is no such message, it has no such attachment, or that has no bytes.
-    """
-    path = (*MESSAGES, message_id, "attachments", attachment_id)
-    response = await upstream.call("GET", *path, params=_ATTACHMENT_FIELDS, headers=PREFER)
-    attachment = response.decode(Attachment)
-    if attachment.kind == _LINK:
-        raise Missing
-
-    @asynccontextmanager
-    async def opened() -> AsyncIterator[AttachmentContent]:
-        # A compressed response would not tell the size of the content; Graph's `size` includes
-        # more than the content.
-        headers = {**PREFER, "accept": "*/*", "accept-encoding": "identity"}
-        async with upstream.stream("GET", *path, "$value", headers=headers) as streamed:
-            length = streamed.headers.get("content-length", "")
-            size = int(length) if length.isdecimal() and len(length) < 16 else None
-            yield AttachmentContent(size, streamed.chunks)
-
-    return AttachmentFile(mapping.attachment(attachment), opened)

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from providers.connectors.provider_b import batch
 from providers.connectors.provider_b.account_cache import PREFER
+from providers.connectors.provider_b.graph_user import GraphUser
 from providers.connectors.provider_b.outlook_mail import filter_query, mapping, selected_fields
 from providers.connectors.provider_b.outlook_mail.filter_query import MailFilter
 from providers.connectors.provider_b.outlook_mail.response_types import (
@@ -20,7 +21,6 @@ from providers.connectors.provider_b.outlook_mail.response_types import (
 )
 from providers.connectors.provider_b.paging import pages
 from providers.failures import Broken, Refused, TimedOut
-from providers.http.client import Upstream
 from providers.http.response import Response
 from providers.http.urls import SharedParams
 from providers.mail import query_matching, scanning
@@ -70,7 +70,7 @@ class MessageReader(msgspec.Struct):
         count_timed_out: Whether Graph did not answer a call that counts.
     """
 
-    upstream: Upstream
+    user: GraphUser
     scope: SearchScope
     counted: int | None = None
     count_timed_out: bool = False
@@ -82,7 +82,7 @@ class MessageReader(msgspec.Struct):
         if not messages:
             return ()
         by_id = await batch.messages(
-            self.upstream,
+            self.user,
             [message.id for message in messages],
             selected_fields.message(frozenset(projection)),
         )
@@ -119,7 +119,7 @@ class MessageReader(msgspec.Struct):
         Only the members that *wanted* needs are decoded.
         """
         return pages(
-            self.upstream,
+            self.user,
             self.scope.path,
             params,
             _decoder(projection),
@@ -144,7 +144,7 @@ class MessageReader(msgspec.Struct):
     ) -> dict[str, list[mail_records.Email]]:
         """Return the messages of several conversations; see `conversation`."""
         pages = await batch.conversations(
-            self.upstream,
+            self.user,
             thread_ids,
             lambda thread_id: _conversation_params(thread_id, projection),
             per_call=CONVERSATIONS_WITH_BODIES if "body" in projection else MAX_BATCH,

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
 
-from providers.connectors.provider_b.account_cache import MESSAGES, PREFER, AccountCache
+from providers.connectors.provider_b.account_cache import PREFER, AccountCache
+from providers.connectors.provider_b.graph_user import GraphUser
 from providers.connectors.provider_b.outlook_mail import mapping, selected_fields
 from providers.connectors.provider_b.outlook_mail.drafts import DraftSender, Json, NewDraft
 from providers.connectors.provider_b.outlook_mail.response_types import Message, decode_message
-from providers.http.client import Upstream
 from providers.mail import delivery, message_parts, quoting
 from providers.mail.reply_headers import RECIPIENT_FIELDS, derive_recipients
 from providers.ports.mail import Draft, Forward, NoReplyRecipient, Reply, UnsafeMessage
@@ -29,11 +29,11 @@ People = tuple[Participant, ...]
 class Sender:
     """Sender of one account."""
 
-    def __init__(self, upstream: Upstream, cache: AccountCache) -> None:
-        self._upstream = upstream
-        self._call = partial(upstream.call, headers=PREFER)
+    def __init__(self, user: GraphUser, cache: AccountCache) -> None:
+        self._user = user
+        self._call = partial(user.upstream.call, headers=PREFER)
         self._cache = cache
-        self._drafts = DraftSender(upstream)
+        self._drafts = DraftSender(user)
 
     async def send(self, draft: Draft) -> mail_records.SentMessage:
         """Send a new message once."""
@@ -118,10 +118,10 @@ class Sender:
             members.append("ccRecipients")
         members += _taken_by_reply()
         response = await self._call(
-            "GET", *MESSAGES, message_id, params=(("$select", ",".join(members)),)
+            "GET", *self._user.messages, message_id, params=(("$select", ",".join(members)),)
         )
         original = decode_message(response)
-        own = await self._cache.own_addresses(self._upstream)
+        own = await self._cache.own_addresses(self._user)
         to, cc = derive_recipients(mapping.original_people(original), own, reply)
         return {
             "toRecipients": mapping.recipients(to),
@@ -148,7 +148,7 @@ class Sender:
         Raises:
             NoReplyRecipient: The original has none either; the draft is deleted.
         """
-        own = await self._cache.own_addresses(self._upstream)
+        own = await self._cache.own_addresses(self._user)
         chosen = mapping.email(draft, frozenset({"to", "cc"}))
         to, cc = _others(chosen.to, own), _others(chosen.cc, own)
         if not to and not cc:
@@ -186,7 +186,7 @@ class Sender:
 
     async def _original(self, message_id: str, projection: frozenset[str]) -> mail_records.Email:
         response = await self._call(
-            "GET", *MESSAGES, message_id, params=selected_fields.message(projection)
+            "GET", *self._user.messages, message_id, params=selected_fields.message(projection)
         )
         return mapping.email(decode_message(response), projection)
 

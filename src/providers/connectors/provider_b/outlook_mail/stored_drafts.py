@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from providers.connectors.provider_b import batch
-from providers.connectors.provider_b.account_cache import MESSAGES, PREFER
+from providers.connectors.provider_b.account_cache import PREFER
+from providers.connectors.provider_b.graph_user import GraphUser
 from providers.connectors.provider_b.outlook_mail import attaching, mapping
 from providers.connectors.provider_b.outlook_mail.drafts import DraftSender
 from providers.connectors.provider_b.outlook_mail.response_types import (
@@ -17,7 +18,6 @@ from providers.connectors.provider_b.outlook_mail.response_types import (
     decode_message,
 )
 from providers.failures import Missing
-from providers.http.client import Upstream
 from providers.ids import is_provider_b_id
 from providers.ports.drafts import DraftChange, DraftIdentity
 from providers.ports.mail import SendAttempt
@@ -29,19 +29,19 @@ _STATE = (("$select", "id,isDraft"),)
 class OutlookDrafts:
     """Drafts of one connection; implements `providers.ports.drafts.DraftPort`."""
 
-    def __init__(self, upstream: Upstream) -> None:
-        self._upstream = upstream
-        self._call = partial(upstream.call, headers=PREFER)
+    def __init__(self, user: GraphUser) -> None:
+        self._user = user
+        self._call = partial(user.upstream.call, headers=PREFER)
 
     async def identities(self, message_ids: Sequence[str]) -> Mapping[str, DraftIdentity]:
         valid = list(filter(is_provider_b_id, message_ids))
-        messages = await batch.messages(self._upstream, valid, _STATE)
+        messages = await batch.messages(self._user, valid, _STATE)
         return {name: _identity(message) for name, message in messages.items() if message.is_draft}
 
     async def locate(self, draft_id: str) -> DraftIdentity:
         if not is_provider_b_id(draft_id):
             raise Missing
-        response = await self._call("GET", *MESSAGES, draft_id, params=_STATE)
+        response = await self._call("GET", *self._user.messages, draft_id, params=_STATE)
         message = decode_message(response)
         if not message.is_draft or not is_provider_b_id(message.id):
             raise Missing
@@ -52,21 +52,25 @@ class OutlookDrafts:
         members = _members(change)
         if members:
             tag = {"if-match": f'W/"{identity.version}"'}
-            await self._call("PATCH", *MESSAGES, identity.id, json=members, headers=PREFER | tag)
+            await self._call(
+                "PATCH", *self._user.messages, identity.id, json=members, headers=PREFER | tag
+            )
         for attachment in change.removed:
-            await self._call("DELETE", *MESSAGES, identity.id, "attachments", attachment)
+            await self._call("DELETE", *self._user.messages, identity.id, "attachments", attachment)
         for file in change.files:
-            await attaching.attach(self._upstream, identity.id, file)
+            await attaching.attach(self._user, identity.id, file)
         return await self.locate(identity.id)
 
     async def send(self, draft_id: str, attempt: SendAttempt) -> SentMessage:
-        return await DraftSender(self._upstream).send_existing(draft_id, attempt)
+        return await DraftSender(self._user).send_existing(draft_id, attempt)
 
     async def _require_attachments(self, draft_id: str, attachments: Sequence[str]) -> None:
         """Check that a draft has the attachments, before anything is changed."""
         if attachments:
             params = (("$select", "id"),)
-            response = await self._call("GET", *MESSAGES, draft_id, "attachments", params=params)
+            response = await self._call(
+                "GET", *self._user.messages, draft_id, "attachments", params=params
+            )
             known = {attachment.id for attachment in response.decode(AttachmentPage).value}
             if not known.issuperset(attachments):
                 raise Missing
