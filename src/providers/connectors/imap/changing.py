@@ -73,7 +73,11 @@ async def change(
         stores.setdefault("+FLAGS" if change.read else "-FLAGS", []).append(_SEEN)
     preview = current_preview()
     if preview is not None:
-        preview.changes = labels.preview(change, is_read=keywords.is_read, hidden=preview.hidden)
+        preview.changes = change_previews.read_state(keywords.is_read, change)
+        if change.add_labels or change.remove_labels:
+            hidden = "labels" in preview.hidden
+            changed = change_previews.HIDDEN_LABELS if hidden else labels.preview(change)
+            preview.changes = (*preview.changes, changed)
     await confirm_write(connection)
     try:
         for item, names in stores.items():
@@ -135,15 +139,8 @@ class _Keywords:
             raise Impossible(STATE_LABEL)
         return [self._present[label] for label in folded if label in self._present]
 
-    def preview(
-        self, change: MailChange, *, is_read: bool, hidden: AbstractSet[str]
-    ) -> tuple[Change, ...]:
-        """Return what the change changes; labels are not shown when they are hidden."""
-        changes = change_previews.read_state(is_read, change)
-        if not (change.add_labels or change.remove_labels):
-            return changes
-        if "labels" in hidden:
-            return (*changes, change_previews.HIDDEN_LABELS)
+    def preview(self, change: MailChange) -> Change:
+        """Return what the change changes of the labels."""
         present = sorted(self._present.values())
         removed = self.to_remove(change.remove_labels)
         after = sorted({*present, *self.to_add(change.add_labels)} - {*removed})
@@ -151,7 +148,7 @@ class _Keywords:
             [self._folder.label, *map(modified_utf7.decode, keywords)]
             for keywords in (present, after)
         )
-        return (*changes, change_previews.labels(before_labels, after_labels))
+        return change_previews.labels(before_labels, after_labels)
 
 
 class _GmailLabels:
@@ -195,19 +192,12 @@ class _GmailLabels:
             if label in self._present and label not in _GMAIL_STATES
         ]
 
-    def preview(
-        self, change: MailChange, *, is_read: bool, hidden: AbstractSet[str]
-    ) -> tuple[Change, ...]:
-        """Return what the change changes; labels are not shown when they are hidden."""
-        changes = change_previews.read_state(is_read, change)
-        if not (change.add_labels or change.remove_labels):
-            return changes
-        if "labels" in hidden:
-            return (*changes, change_previews.HIDDEN_LABELS)
+    def preview(self, change: MailChange) -> Change:
+        """Return what the change changes of the labels."""
         removed = set(map(fold_label, change.remove_labels)) - _GMAIL_STATES
         after = [label for label in self._shown if fold_label(label) not in removed]
         after += [label for label in change.add_labels if fold_label(label) not in self._present]
-        return (*changes, change_previews.labels(self._shown, after))
+        return change_previews.labels(self._shown, after)
 
 
 def _written(label: str) -> str:

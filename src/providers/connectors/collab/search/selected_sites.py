@@ -87,39 +87,19 @@ class SelectedSiteSearch:
     ) -> Sequence[_RankedHit]:
         hits: list[_RankedHit] = []
         if "site" in query.entity_types:
-            hits += self._site_hits(site, term)
+            hits += _container_hits(site, term)
         if "driveItem" in query.entity_types:
             hits += await self._search_libraries(site, term)
         if query.entity_types & {"list", "listItem"}:
             lists = await self._lists.of_site(site.site, include_hidden=False)
             if "list" in query.entity_types:
                 for site_list in lists:
-                    hits += self._list_hits(site_list, term)
+                    hits += _container_hits(site_list, term)
             if "listItem" in query.entity_types:
                 others = [item for item in lists if item.template != "documentLibrary"]
                 for site_list in others[:MAX_LISTS]:
                     hits += await self._search_list(site_list, term)
         return hits
-
-    def _site_hits(self, site: records.Site, term: Term) -> list[_RankedHit]:
-        hit = records.SearchHit(
-            entity_type="site",
-            title=site.display_name,
-            web_url=site.web_url,
-            last_modified_date_time=site.last_modified_date_time,
-            site=site,
-        )
-        return _hits(hit, term, {"description": site.description})
-
-    def _list_hits(self, site_list: records.SiteList, term: Term) -> list[_RankedHit]:
-        hit = records.SearchHit(
-            entity_type="list",
-            title=site_list.display_name,
-            web_url=site_list.web_url,
-            last_modified_date_time=site_list.last_modified_date_time,
-            list=site_list,
-        )
-        return _hits(hit, term, {"description": site_list.description})
 
     async def _search_libraries(self, site: records.Site, term: Term) -> list[_RankedHit]:
         drives = (await self._sites.drives((site.site,)))[site.site] or ()
@@ -198,6 +178,19 @@ def _file_hits(file: records.File, phrases: frozenset[Phrase], term: Term) -> li
         file=file,
     )
     return _hits(hit, term, fields, trusted=phrases)
+
+
+def _container_hits(container: records.Site | records.SiteList, term: Term) -> list[_RankedHit]:
+    """Return the hit of a site or of a list, if its name or description contains the words."""
+    hit = records.SearchHit(
+        entity_type="list" if isinstance(container, records.SiteList) else "site",
+        title=container.display_name,
+        web_url=container.web_url,
+        last_modified_date_time=container.last_modified_date_time,
+        list=container if isinstance(container, records.SiteList) else None,
+        site=container if isinstance(container, records.Site) else None,
+    )
+    return _hits(hit, term, {"description": container.description})
 
 
 def _hits(
