@@ -1,5 +1,5 @@
 """
-Mail that a gateway sends directly and leaves as drafts, for checks that send the drafts.
+Mail that a gateway sends directly and leaves as drafts, for checks that open and send the drafts.
 
 Runs in the project's environment, as the seeds do. The gateway works over the sandbox itself.
 """
@@ -19,6 +19,7 @@ from gateway.settings import Settings
 ORIGIN = "http://127.0.0.1:8000"
 ADMIN = "an-admin-token-of-this-check"
 MESSAGES = "/api/access/email/messages"
+DRAFTS = "/api/access/email/drafts"
 SCOPES = {
     "provider-a": ["https://www.googleapis.com/auth/gmail.modify"],
     "provider-b": ["Mail.ReadWrite", "Mail.Send"],
@@ -30,7 +31,7 @@ FILE = {"name": "Prüfung.csv", "contentBase64": b64encode("a;ü\n".encode()).de
 
 def fill(sandbox, mailbox):
     """
-    Make each call once in direct and once in draft mode.
+    Make each call once in direct mode, and once as a draft: in draft mode, and by `createDraft`.
 
     Returns:
         `token` of the account, and `pairs` of the ids of the message that was sent and of the
@@ -56,13 +57,16 @@ async def _fill(sandbox, mailbox, folder):
         async with httpx.AsyncClient(transport=transport, base_url=ORIGIN) as client:
             issued, tokens, connection = await _connect(client, sandbox, mailbox)
             pairs = {}
-            for kind, (path, body) in _calls(original, connection).items():
+            for kind, calls in _calls(original, connection).items():
                 ids = []
-                for token in tokens:
+                for token, steps in zip(tokens, calls, strict=True):
                     before = {mail.seq for mail in sandbox.state.mails.all(mailbox)}
-                    headers = {"authorization": f"Bearer {token}"}
-                    answer = await client.post(path, json=body, headers=headers)
-                    answer.raise_for_status()
+                    headers, draft = {"authorization": f"Bearer {token}"}, ""
+                    for method, path, body in steps:
+                        address = path.format(draft=draft)
+                        answer = await client.request(method, address, json=body, headers=headers)
+                        answer.raise_for_status()
+                        draft = answer.json()["emailId"]
                     (new,) = [
                         mail
                         for mail in sandbox.state.mails.all(mailbox)
@@ -98,12 +102,23 @@ def _calls(original, connection):
         "connectionId": connection,
     }
     reply = {"body": "Yes", "attachments": [FILE]}
-    return {
-        "send": (f"{MESSAGES}/send", new),
-        "reply": (f"{MESSAGES}/{original}/reply", reply),
-        "reply to all": (f"{MESSAGES}/{original}/reply", {**reply, "replyAll": True}),
-        "forward": (f"{MESSAGES}/{original}/forward", {"to": new["to"], **reply}),
+    to_all, forward = {**reply, "replyAll": True}, {"to": new["to"], **reply}
+    rows = {
+        "send": (f"{MESSAGES}/send", new, new),
+        "reply": (f"{MESSAGES}/{original}/reply", reply, {**reply, "replyTo": original}),
+        "reply to all": (f"{MESSAGES}/{original}/reply", to_all, {**to_all, "replyTo": original}),
+        "forward": (f"{MESSAGES}/{original}/forward", forward, {**forward, "forwardOf": original}),
     }
+    calls = {}
+    for kind, (path, body, draft) in rows.items():
+        sends = [("POST", path, body)]
+        calls[kind] = (sends, sends)
+        calls[f"{kind}, created"] = (sends, [("POST", DRAFTS, draft)])
+    old = {**new, "subject": "Old", "cc": [], "importance": "low"}
+    change = {name: new[name] for name in ("subject", "cc", "importance")}
+    steps = [("POST", DRAFTS, old), ("PATCH", f"{DRAFTS}/{{draft}}", change)]
+    calls["send, changed"] = ([("POST", f"{MESSAGES}/send", new)], steps)
+    return calls
 
 
 async def _connect(client, sandbox, mailbox):

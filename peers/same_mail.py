@@ -6,7 +6,7 @@ OWN_OF_EACH = {"message-id", "date", "received"}  # what a provider writes anew
 
 
 def content_of(raw):
-    """Return the headers but those that are each message's own, and every part with its bytes."""
+    """Return the sorted headers but those of each message alone, and every part with its bytes."""
     message = message_from_bytes(raw, policy=policy.default)
     headers = [
         (name, str(value))
@@ -18,4 +18,4 @@ def content_of(raw):
         for part in message.walk()
         if not part.is_multipart()
     ]
-    return headers, parts
+    return sorted(headers), parts

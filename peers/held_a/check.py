@@ -1,7 +1,7 @@
 """
-Send drafts of the gateway with Gmail's unchanged Python client.
+List, open and send drafts of the gateway with Gmail's unchanged Python client.
 
-What is sent must be the message that the same call sends in direct mode.
+What is opened and sent must be the message that the same call sends in direct mode.
 """
 
 import base64
@@ -30,20 +30,27 @@ def read(users, message_id):
     return content_of(raw), message["threadId"]
 
 
+def opened(users, draft_id):
+    draft = users.drafts().get(userId="me", id=draft_id, format="raw").execute()
+    return content_of(base64.urlsafe_b64decode(draft["message"]["raw"] + "==="))
+
+
 def main():
     with served(Path(__file__).with_name("seed.py")) as facts:
         users = client_of(f"{facts['url']}/provider-a", facts["token"])
         listed = users.drafts().list(userId="me").execute()["drafts"]
         drafts = {draft["message"]["id"]: draft["id"] for draft in listed}
-        assert len(drafts) == len(facts["pairs"]) == 4
+        assert len(drafts) == len(facts["pairs"]) == 9
         for kind, (direct, held) in facts["pairs"].items():
+            content = opened(users, drafts[held])
             sent = users.drafts().send(userId="me", body={"id": drafts[held]}).execute()
-            content, thread = read(users, sent["id"])
+            sent_content, thread = read(users, sent["id"])
             expected, expected_thread = read(users, direct)
             assert content == expected, (kind, content, expected)
+            assert sent_content == expected, (kind, sent_content, expected)
             assert (thread == expected_thread) is kind.startswith("reply"), kind
         assert "drafts" not in users.drafts().list(userId="me").execute()
-    print(f"provider A: {len(facts['pairs'])} drafts sent, each as a direct send")
+    print(f"provider A: {len(facts['pairs'])} drafts opened and sent, each as a direct send")
 
 
 main()

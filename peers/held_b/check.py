@@ -1,7 +1,7 @@
 """
-Send drafts of the gateway with Microsoft Graph's unchanged Python client.
+List, open and send drafts of the gateway with Microsoft Graph's unchanged Python client.
 
-What is sent must be the message that the same call sends in direct mode.
+What is opened and sent must be the message that the same call sends in direct mode.
 """
 
 import asyncio
@@ -55,20 +55,28 @@ async def read(client, message_id):
     return content, read_message.conversation_id, read_message.is_draft
 
 
+def without_sender(content):
+    """A draft has none before it is sent."""
+    headers, parts = content
+    return [header for header in headers if header[0] != "From"], parts
+
+
 async def main():
     with served(Path(__file__).with_name("seed.py")) as facts:
         client = client_of(f"{facts['url']}/provider-b", facts["token"])
         drafts = client.me.mail_folders.by_mail_folder_id("drafts").messages
-        assert len((await drafts.get()).value) == len(facts["pairs"]) == 4
+        assert len((await drafts.get()).value) == len(facts["pairs"]) == 9
         for kind, (direct, held) in facts["pairs"].items():
+            opened, _, was_draft = await read(client, held)
             await client.me.messages.by_message_id(held).send.post(immutable_ids())
             content, thread, is_draft = await read(client, held)
             expected, expected_thread, _ = await read(client, direct)
-            assert not is_draft, kind
+            assert (was_draft, is_draft) == (True, False), kind
+            assert opened == without_sender(expected), (kind, opened, expected)
             assert content == expected, (kind, content, expected)
-            assert (thread == expected_thread) is (kind != "send"), kind
+            assert (thread == expected_thread) is not kind.startswith("send"), kind
         assert (await drafts.get()).value == []
-    print(f"provider B: {len(facts['pairs'])} drafts sent, each as a direct send")
+    print(f"provider B: {len(facts['pairs'])} drafts opened and sent, each as a direct send")
 
 
 asyncio.run(main())
