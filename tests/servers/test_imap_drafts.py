@@ -5,10 +5,13 @@ import re
 import pytest
 from mail_upstreams import ALL
 
-from providers.failures import Missing
+from providers.connectors.imap import filing, sending
+from providers.connectors.imap.sending import PENDING
+from providers.failures import Missing, OutcomeUnknown, Stale, Unreachable
+from providers.mail import delivery
 from providers.ports.drafts import DraftChange
-from providers.ports.mail import MailQuery, OutgoingFile
-from providers.records.mail import Participant
+from providers.ports.mail import MailQuery, OutgoingFile, SendAttempt
+from providers.records.mail import Participant, SentMessage
 
 RAW = (
     b"From: ada@example.test\r\nTo: Bo <bo@work.example>\r\nBcc: eve@work.example\r\n"
@@ -106,6 +109,97 @@ async def test_a_draft_that_somebody_replaced_is_not_changed(mailbox, draft):
     theirs = RAW.replace(b"Offer", b"Theirs")
     await mailbox.add_raw(theirs, folder="drafts")
 
-    with pytest.raises(Missing):
+    with pytest.raises(Stale):
         await mailbox.port.drafts.update(draft, DraftChange(subject="Mine"))
     assert await raw_drafts(mailbox) == [theirs]
+
+
+@pytest.mark.parametrize("capability", ["CONDSTORE", "none"])
+@pytest.mark.parametrize("expunges", [True, False])
+async def test_a_draft_that_somebody_replaces_while_it_is_replaced_stays_theirs(
+    mailbox, draft, monkeypatch, capability, expunges
+):
+    theirs = RAW.replace(b"Offer", b"Theirs")
+    append = filing.append
+
+    async def outpaced(session, folder, message, flags):
+        if capability == "none":
+            session.capabilities -= {"CONDSTORE"}
+        location = await append(session, folder, message, flags)
+        await mailbox.session.command("SELECT Drafts")
+        await mailbox.session.command("STORE 1 +FLAGS.SILENT (\\Deleted)")
+        if expunges:
+            await mailbox.session.command("EXPUNGE")
+        await mailbox.add_raw(theirs, folder="drafts")
+        return location
+
+    monkeypatch.setattr(filing, "append", outpaced)
+    with pytest.raises(Stale):
+        await mailbox.port.drafts.update(draft, DraftChange(subject="Mine"))
+
+    assert (await raw_drafts(mailbox))[not expunges :] == [theirs]
+
+
+async def test_a_flag_that_changes_meanwhile_is_no_other_version(mailbox, draft, monkeypatch):
+    session_type, stores = type(mailbox.session), []
+    command = session_type.command
+
+    async def interrupted(session, *parts, **options):
+        if "UNCHANGEDSINCE" in str(parts[0]):
+            stores.append(parts[0])
+            if len(stores) == 1:
+                await command(mailbox.session, "SELECT Drafts")
+                await command(mailbox.session, "STORE 1 +FLAGS.SILENT (\\Flagged)")
+        return await command(session, *parts, **options)
+
+    monkeypatch.setattr(session_type, "command", interrupted)
+    await mailbox.port.drafts.update(draft, DraftChange(subject="Mine"))
+
+    assert len(stores) == 2
+    assert await raw_drafts(mailbox) == [RAW.replace(b"Offer", b"Mine")]
+
+
+async def flags_of_drafts(mailbox):
+    await mailbox.session.command("SELECT Drafts")
+    rows = await mailbox.session.fetch("1:*", "UID FLAGS")
+    return [{flag.decode() for flag in row["FLAGS"]} for row in rows.values()]
+
+
+async def test_a_draft_that_was_not_sent_can_be_sent_again(mailbox, draft):
+    """The account has no server for outgoing mail, so the send ends before the submission."""
+    with pytest.raises(Unreachable):
+        await mailbox.port.drafts.send(draft.id, SendAttempt(message_id="a@example.test"))
+
+    (flags,) = await flags_of_drafts(mailbox)
+    assert PENDING not in flags
+
+
+async def test_a_draft_that_another_call_sends_is_of_unknown_outcome_and_later_taken_over(
+    mailbox, draft, monkeypatch
+):
+    await mailbox.session.command("SELECT Drafts")
+    await mailbox.session.command(f"STORE 1 +FLAGS.SILENT ({PENDING})")
+    monkeypatch.setattr(delivery, "LOOKUP_DELAYS_SECONDS", (0.0,))
+    attempt = SendAttempt(message_id="a@example.test")
+    with pytest.raises(OutcomeUnknown):
+        await mailbox.port.drafts.send(draft.id, attempt)
+    monkeypatch.setattr(sending, "_CLAIM_SECONDS", -1.0)
+
+    with pytest.raises(Unreachable):  # it goes on to the submission
+        await mailbox.port.drafts.send(draft.id, attempt)
+
+
+async def test_a_draft_that_another_call_has_sent_meanwhile_is_sent(mailbox, draft, monkeypatch):
+    await mailbox.session.command("SELECT Drafts")
+    await mailbox.session.command(f"STORE 1 +FLAGS.SILENT ({PENDING})")
+    poll = delivery.poll
+
+    async def sent_then(look):
+        await mailbox.session.command("STORE 1 +FLAGS.SILENT (\\Deleted)")
+        await mailbox.session.command("EXPUNGE")
+        return await poll(look)
+
+    monkeypatch.setattr(delivery, "poll", sent_then)
+    sent = await mailbox.port.drafts.send(draft.id, SendAttempt(message_id="a@example.test"))
+
+    assert sent == SentMessage()

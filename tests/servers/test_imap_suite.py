@@ -19,6 +19,7 @@ MOVED = "a message that is moved has another id"
 RELAYED = "the server for outgoing mail limits it"
 CALLS = "the test names the calls of the other protocols"
 COMPUTED = "the size of an attachment is computed"
+ONE_PROVIDER = "both accounts are of one provider, and each may hold the message"
 REPLACED = "a message cannot be changed in its place"
 
 DIFFERENCES = {
@@ -61,9 +62,14 @@ DIFFERENCES = {
     "test_a_hidden_value_changes_neither_answers_nor_calls": REPLACED,
     "test_a_dry_run_shows_the_change_and_its_effect_binds_the_version": REPLACED,
     "test_a_dry_run_shows_to_whom_and_binds_the_version": REPLACED,
+    "test_it_names_what_has_changed": REPLACED,
+    "test_a_hidden_member_is_neither_named_nor_read": REPLACED,
+    "test_a_listing_without_bodies_compares_the_other_members": REPLACED,
+    "test_a_version_that_the_gateway_did_not_write_tells_nothing": REPLACED,
+    "test_the_version_after_a_change_knows_the_members_that_stayed": REPLACED,
+    "test_graphql_says_the_same": REPLACED,
+    "test_an_account_that_may_not_be_read_holds_no_original": ONE_PROVIDER,
 }
-# A row that fails at times: submissions at once, under several keys, know nothing of each other.
-AT_TIMES = {"test_keys_at_once_send_it_once"}
 ALL = os.environ.get("IMAP_SUITE") == "all"
 
 
@@ -75,7 +81,7 @@ def test_the_suite_passes_but_for_the_differences(tmp_path):
     )
 
     ran = {name.partition("[")[0] for name in passed + failed}
-    different = {name.partition("[")[0] for name in failed} - AT_TIMES
+    different = {name.partition("[")[0] for name in failed}
     assert different == set(DIFFERENCES) & ran
     assert not ALL or ran >= set(DIFFERENCES)
     assert len(passed) > 9 * len(failed), (len(passed), len(failed))

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 
 from providers.bounded_map import BoundedMap
 from providers.connectors.imap.folder_index import FolderIndex
+from providers.connectors.imap.message_ids import Location
 from providers.imap.pool import SessionPool
 
 _MAX_LINKS = 10_000
+_MAX_CLAIMS = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +38,7 @@ class AccountMemory:
     Attributes:
         indexes: Folder, in the server's spelling -> its messages.
         thread_links: Message-ID -> link, of parents that were looked for.
+        claims: Drafts that another call sends -> when it was first seen, by the monotonic clock.
         refreshing: Held while indexes change.
     """
 
@@ -46,6 +49,7 @@ class AccountMemory:
     thread_links: BoundedMap[bytes, ThreadLink] = field(
         default_factory=lambda: BoundedMap(_MAX_LINKS)
     )
+    claims: BoundedMap[Location, float] = field(default_factory=lambda: BoundedMap(_MAX_CLAIMS))
     refreshing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def close(self) -> None:

@@ -8,7 +8,9 @@ from providers.connectors.imap import reading
 from providers.connectors.imap.folder_index import search
 from providers.connectors.imap.folders import Folder, Role, read_folders
 from providers.connectors.imap.message_ids import Location
-from providers.failures import Impossible, Missing
+from providers.failures import Impossible, Missing, Stale
+from providers.imap import parsing
+from providers.imap.parsing import Row
 from providers.imap.session import Literal, Rejected, Reply, Session, astring
 from providers.mail.compose import SerializedMessage
 
@@ -91,22 +93,56 @@ async def replace_draft(
     """
     Store a message in place of a draft; return its location.
 
-    A draft that was changed or removed meanwhile leaves both versions.
-
     Raises:
-        Missing: The draft is gone.
+        Stale: The draft was changed or removed meanwhile; then only the other version stays.
         Impossible: The server cannot remove one message without touching others, or does not tell
             where the new one is.
     """
     if "UIDPLUS" not in session.capabilities:
         raise Impossible(_NO_EXPUNGE)
-    await reading.fetch_message(session, location, "UID FLAGS")
+    try:
+        await reading.fetch_message(session, location, "UID FLAGS")
+    except Missing as failure:
+        raise Stale(status=412) from failure
     appended = await append(session, location.folder, message, "(\\Draft \\Seen)")
     if appended is None:
         raise Impossible("The mail server does not tell where it stored the draft.")
     await open_synchronized(session, location)
-    await expunge(session, location.uid)
+    if not await set_once(session, location.uid, DELETED):
+        await expunge(session, appended.uid)
+        raise Stale(status=412)
+    await session.command(f"UID EXPUNGE {location.uid}")
     return appended
+
+
+async def set_once(session: Session, uid: int, flag: str) -> bool:
+    """
+    Set a flag of a message of the open folder; False: it had the flag or `DELETED`, or is gone.
+
+    Where the server announces CONDSTORE (RFC 7162), nothing comes between the look and the change.
+    """
+    is_atomic = "CONDSTORE" in session.capabilities
+    for _ in range(_SET_ATTEMPTS):
+        row = (await session.fetch(str(uid), "UID FLAGS MODSEQ" if is_atomic else "UID FLAGS")).get(
+            uid, Row()
+        )
+        flags = row.get("FLAGS")
+        names = {parsing.text(name).lower() for name in flags} if isinstance(flags, list) else None
+        if names is None or not names.isdisjoint({flag.lower(), DELETED.lower()}):
+            return False
+        mod_sequence = row.get("MODSEQ")
+        if not is_atomic or not isinstance(mod_sequence, list):
+            await session.command(f"UID STORE {uid} +FLAGS.SILENT ({flag})")
+            return True
+        unchanged = f"(UNCHANGEDSINCE {parsing.number(mod_sequence[0])})"
+        reply = await session.command(f"UID STORE {uid} {unchanged} +FLAGS.SILENT ({flag})")
+        if uid in reply.rows() and b"[MODIFIED" not in reply.status.upper():
+            return True
+    return False
+
+
+DELETED = "\\Deleted"
+_SET_ATTEMPTS = 3  # another flag such as \Seen may change in between
 
 
 async def move(session: Session, uid: int, target: bytes) -> Location | None:

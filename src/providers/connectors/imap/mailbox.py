@@ -23,7 +23,7 @@ from providers.connectors.imap.message_ids import Location, MessageIds
 from providers.connectors.imap.sending import Sender, read_whole
 from providers.connectors.imap.sign_in import Connection, ImapAccess, read_access
 from providers.dry_run import confirm_write
-from providers.failures import Missing, ProviderFailure
+from providers.failures import Missing, ProviderFailure, Stale
 from providers.imap.session import Session
 from providers.imap.submission import CONNECT_SECONDS
 from providers.mail import delivery
@@ -238,7 +238,10 @@ class ImapDrafts:
         connection = await self._connect()
         location = connection.ids.location(identity.id)
         removed = [_path(name, identity) for name in change.removed]
-        raw = await connection.read(lambda session: read_whole(session, location))
+        try:
+            raw = await connection.read(lambda session: read_whole(session, location))
+        except Missing as failure:  # it was there when it was located
+            raise Stale(status=412) from failure
         edited = SerializedMessage((await editing.edit(raw, change, removed),))
         await confirm_write(connection.id)
         new = await connection.write(

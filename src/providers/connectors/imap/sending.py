@@ -1,20 +1,23 @@
 """Composition of new messages, replies and forwards: docs/spec/upstream/imap.md#sending."""
 
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 
-from providers.connectors.imap import mapping, reading
+from providers.connectors.imap import filing, mapping, reading
 from providers.connectors.imap.message_ids import Location
 from providers.connectors.imap.sign_in import Connection
 from providers.connectors.imap.submitting import HANDED_OVER, Submitter, before_sending
-from providers.failures import Missing, NotAccepted, ProviderFailure, Refused
+from providers.dry_run import confirm_write
+from providers.failures import Missing, NotAccepted, OutcomeUnknown, ProviderFailure, Refused
 from providers.imap import parsing
 from providers.imap.parsing import Row
 from providers.imap.session import Session
 from providers.imap.submission import RecipientsRefused
-from providers.mail import compose, encoded_words, outgoing, quoting, reply_headers
+from providers.mail import compose, delivery, encoded_words, outgoing, quoting, reply_headers
 from providers.mail.compose import OutgoingMessage, SerializedMessage
+from providers.mail.deliver_once import WITHOUT_IDS
 from providers.mail.drafts import editing
 from providers.mail.reply_headers import derive_recipients
 from providers.ports.mail import Draft, Forward, Reply, SendAttempt
@@ -22,6 +25,8 @@ from providers.records import mail as mail_records
 
 MAX_FORWARDED = 36_700_160  # bytes of an original, as on provider A
 _CHUNK_BYTES = 1024 * 1024
+PENDING = "$SubmitPending"  # RFC 5550, 2.10: of a draft that is being sent
+_CLAIM_SECONDS = 2 * delivery.SEND_SECONDS  # longer than any send lasts
 _ALWAYS = ("MESSAGE-ID", "IN-REPLY-TO", "REFERENCES", "REPLY-TO", "SUBJECT", "FROM")
 
 Headers = dict[str, str]
@@ -76,12 +81,65 @@ class Sender:
             message, filed, transmitted = editing.for_submission(
                 raw, self._connection.email, attempt.message_id
             )
-            sent = await self._submitter.submit(
-                attempt, message, SerializedMessage((filed,)), SerializedMessage((transmitted,))
-            )
+            await confirm_write(self._connection.id)
+            if not await self._claim(location):
+                return WITHOUT_IDS
+            try:
+                sent = await self._submitter.submit(
+                    attempt, message, SerializedMessage((filed,)), SerializedMessage((transmitted,))
+                )
+            except OutcomeUnknown:
+                raise
+            except ProviderFailure:
+                await self._release(location)
+                raise
         with suppress(ProviderFailure):
             await self._submitter.delete(draft_id)
         return sent
+
+    async def _claim(self, location: Location) -> bool:
+        """
+        Mark a draft as one that is being sent; False: another call has sent it.
+
+        Raises:
+            OutcomeUnknown: Another call sends it, or has broken off within `_CLAIM_SECONDS`.
+        """
+
+        async def take(session: Session) -> bool:
+            await filing.open_synchronized(session, location)
+            permanent = session.selected and session.selected.permanent_flags
+            if permanent is not None and not {"\\*", PENDING} & set(permanent):
+                return True  # nothing can be told
+            return await filing.set_once(session, location.uid, PENDING)
+
+        claims = self._connection.memory.claims
+        if await self._connection.write(take):
+            return True
+        since = claims.setdefault(location, time.monotonic())
+        if time.monotonic() - since > _CLAIM_SECONDS:
+            del claims[location]
+            return True
+
+        async def look() -> bool | None:
+            try:
+                await self._connection.read(
+                    lambda session: reading.fetch_message(session, location, "UID FLAGS")
+                )
+            except Missing:
+                return True
+            return None
+
+        if await delivery.poll(look):
+            return False
+        raise OutcomeUnknown
+
+    async def _release(self, location: Location) -> None:
+        async def work(session: Session) -> None:
+            await filing.open_synchronized(session, location)
+            await session.command(f"UID STORE {location.uid} -FLAGS.SILENT ({PENDING})")
+
+        with suppress(ProviderFailure):  # another call takes over in a while
+            await self._connection.write(work)
 
     async def _reply(self, location: Location, reply: Reply) -> OutgoingMessage:
         headers = await self._headers(location, reply)
