@@ -6,12 +6,14 @@ from typing import Any, get_args
 from pydantic import SecretStr
 from pydantic_core import PydanticUndefined
 
+from gateway.operations.overviews.deployment import ESSENTIAL
 from gateway.settings import Settings
 
 _HEAD = """# Settings
 
 Environment variables, or lines of a file `.env` in the working directory. An empty variable counts
-as not set. `access-gateway doctor` checks them.
+as not set. `access-gateway doctor` checks them, and names those that matter for a deployment; so
+does the page *Settings* of the [console](../operate/console.md).
 
 ## The settings that matter
 
@@ -24,22 +26,12 @@ connect by consent needs its `…_CLIENT_ID` and `…_CLIENT_SECRET` from the se
 _TABLE = """| Variable | Default | Meaning |
 |---|---|---|
 """
-_ESSENTIAL = (
-    "admin_token",
-    "secret_keys",
-    "public_url",
-    "data_dir",
-    "database_url",
-    "redis_url",
-    "workers",
-    "trusted_proxies",
-)
 
 
 def settings_table() -> str:
     """Return the table of the settings that most deployments need, then that of all others."""
-    others = [name for name in Settings.model_fields if name not in _ESSENTIAL]
-    return _HEAD + _table(_ESSENTIAL) + "\n## All other settings\n\n" + _table(others)
+    others = [name for name in Settings.model_fields if name not in ESSENTIAL]
+    return _HEAD + _table(ESSENTIAL) + "\n## All other settings\n\n" + _table(others)
 
 
 def _table(names: Iterable[str]) -> str:

@@ -7,6 +7,7 @@ from gateway.console.jobs import (
     new_account,
     new_token,
     people,
+    settings,
     tokens,
 )
 from gateway.console.router import Job, Router
@@ -19,6 +20,7 @@ JOBS: tuple[Job, ...] = (
     tokens.JOB,
     tokens.END_JOB,
     people.JOB,
+    settings.JOB,
 )
 # Of pages that no job begins with.
 FURTHER: tuple[Router, ...] = (change_token.router,)

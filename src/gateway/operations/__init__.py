@@ -19,7 +19,7 @@ Functions take a session or a database and typed inputs, return views, and raise
     policy_document  the policy file and its checks
     policy_snapshot  the stored policy
     policy_changes   the differences between both
-    overviews        what a change would mean, before it is made
+    overviews        what matters in a deployment, and what a change would mean
     policy           export, diff and apply
     token_transfer   tokens moved between deployments by their hashes
     key_rotation     everything encrypted anew under the first secret key

@@ -24,6 +24,7 @@ NAMES = [
     "settings",
     "version",
     "variables",
+    "essentials",
     "secrets",
     "data folder",
     "pages",
@@ -114,10 +115,12 @@ def test_doctor_writes_one_line_per_check(environment, run):
     environment.delenv("AGW_ADMIN_TOKEN")
     shown = run("doctor")
 
-    assert (shown.exit_code, shown.stderr) == (1, "1 of 12 checks failed.\n")
+    assert (shown.exit_code, shown.stderr) == (1, "1 of 13 checks failed.\n")
     lines = shown.stdout.splitlines()
     assert lines[1].startswith("ok    version      ")
-    assert [lines[0], *lines[2:5]] == [
+    assert lines[3].startswith("warn  essentials   set: ")
+    assert lines[4].strip().startswith("Set AGW_ADMIN_TOKEN.")
+    assert [lines[0], lines[2], *lines[5:7]] == [
         "ok    settings     read",
         "ok    variables    each AGW_ variable is a setting",
         "fail  secrets      AGW_ADMIN_TOKEN is needed: a secret of at least 16 characters.",

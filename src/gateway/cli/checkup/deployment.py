@@ -12,6 +12,7 @@ from pydantic import ValidationError
 import graph
 from gateway.cli.checkup.findings import Finding, fail, ok, warn
 from gateway.cli.console import settings_errors
+from gateway.operations.overviews.deployment import State, further_settings, settings_that_matter
 from gateway.provider_settings import client_variables
 from gateway.secrets.keyring import Keyring, WeakSecret
 from gateway.settings import NotConfigured, Settings
@@ -50,6 +51,18 @@ def variables() -> Finding:
         remedy = f"Correct or remove the variables. {_TABLE}"
         return warn("variables", " ".join(sentences), remedy)
     return ok("variables", "each AGW_ variable is a setting")
+
+
+def essentials(settings: Settings) -> Finding:
+    """Name the settings that matter for this deployment; all others have their defaults or not."""
+    listed = settings_that_matter(settings)
+    needed = [each.variable for each in listed if each.state is State.NEEDED]
+    chosen = [each.variable for each in listed if each.state is State.SET]
+    changed, hidden = further_settings(settings)
+    detail = f"set: {', '.join(chosen) or 'none'}; {len(changed)} others are; {hidden} are not"
+    if needed:
+        return warn("essentials", detail, f"Set {', '.join(needed)}. {_TABLE}")
+    return ok("essentials", detail)
 
 
 def secrets(settings: Settings) -> Finding:
@@ -189,6 +202,7 @@ def local(settings: Settings, *, embedded: bool) -> Iterator[Finding]:
     """Run every check of this module that needs readable settings."""
     yield version()
     yield variables()
+    yield essentials(settings)
     yield secrets(settings)
     yield folder(settings)
     yield pages()

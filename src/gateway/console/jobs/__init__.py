@@ -7,5 +7,6 @@ The jobs of an operator: their routes, and their `JOB` for the registry.
     new_token     4: make a token
     tokens        5 and 6: find a token; end one, or all of a person
     change_token  5: change a token after its difference was shown
+    settings      the settings that matter here
     people        people, with their accounts and tokens
 """

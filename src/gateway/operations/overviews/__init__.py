@@ -1,5 +1,6 @@
 """
-Answers to a person who is about to act: what a change would mean, before it is made.
+Answers to a person who is about to act: what matters here, and what a change would mean.
 
+    deployment      the settings that matter for a deployment
     token_changes   the difference of a change of a token, in sentences and in one word
 """
