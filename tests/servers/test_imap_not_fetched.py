@@ -3,7 +3,7 @@
 
 For each mask word a token that may not see it lists, gets, searches, reads threads and replies;
 then the record of its sessions has no octet of what the word hides, as it is or encoded.
-There are 100 calls over all words, with `TIMES` more.
+There are 200 calls over all words, with `TIMES` more.
 """
 
 import quopri
@@ -21,7 +21,7 @@ from policy.vocabulary import EmailField
 
 MESSAGES = "/api/access/email/messages"
 LOGIN = {"username": "ada@example.test", "password": "ada-secret"}
-CALLS = times(100)
+CALLS = times(200)
 MAILS = 6
 
 pytestmark = pytest.mark.slow
