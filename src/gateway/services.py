@@ -133,10 +133,7 @@ class Services:
             self.base.reader,
             base_url=lambda kind, provider: upstreams.get((kind, provider), ""),
             reconnect=lambda connection: links.link_for(
-                connection.credential_id,
-                provider=connection.provider,
-                mode=connection.mode,
-                status=connection.status,
+                connection.credential_id, provider=connection.provider, mode=connection.mode
             ),
             record_use=self.last_uses.record,
             clock=milliseconds(self.base.clock),

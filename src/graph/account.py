@@ -1,7 +1,10 @@
 """Root query `accessToken`: a token's own settings (docs/spec/tokens.md#own-settings)."""
 
-from datetime import datetime
+from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Annotated
+
+import strawberry
 
 from graph.context import Info
 from graph.masking.guards import unguarded
@@ -10,7 +13,14 @@ from graph.scalars import JSON, Long
 from policy.gates import Connection
 from policy.grants import effective_operations
 from policy.settings import DEFAULTS
+from providers.catalogue import causes
+from providers.catalogue.causes import Cause
 from providers.records.base import Record
+
+
+@strawberry.enum(graphql_name_from="value", description="Why a connection stopped working.")
+class ConnectionCause(StrEnum):
+    locals().update({cause.value: cause.value for cause in Cause})
 
 
 @output
@@ -24,6 +34,17 @@ class TokenConnection(Record, frozen=True, kw_only=True):
     status: Annotated[str, visible("`active`, `needs_reauth`, `disabled` or `error`.")]
     reconnect_url: Annotated[
         str | None, visible("A link with which the owner can reconnect the account.")
+    ]
+    cause: Annotated[
+        Cause | None,
+        visible(
+            "The cause of a status other than `active`; null when nothing tells.",
+            graphql_type=ConnectionCause | None,
+        ),
+    ]
+    expires_at: Annotated[
+        datetime | None,
+        visible("When the credentials end and must be renewed; null when nothing tells."),
     ]
 
 
@@ -78,4 +99,10 @@ def _view(connection: Connection) -> TokenConnection:
         account_email=connection.account_email,
         status=connection.status,
         reconnect_url=connection.reconnect_url,
+        cause=causes.known(connection.cause),
+        expires_at=_moment(connection.expires_at),
     )
+
+
+def _moment(milliseconds: int | None) -> datetime | None:
+    return None if milliseconds is None else datetime.fromtimestamp(milliseconds / 1000, UTC)

@@ -1,13 +1,15 @@
 """`authWarnings`: one sentence per unread account (docs/spec/email.md#partial-failure)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from operator import itemgetter
-from types import MappingProxyType
 from typing import Final
 
 from graph.context import Context
 from policy.gates import Connection
 from policy.vocabulary import Surface
+from providers.catalogue import causes
+from providers.catalogue.causes import Cause
 from providers.catalogue.tables import NAMES
 from providers.failures import (
     Broken,
@@ -21,15 +23,11 @@ from providers.failures import (
     TimedOut,
     TooMuch,
     UnknownZone,
+    Unreachable,
     Unreadable,
     UnreadPeople,
 )
 from providers.fanout import AllFailed, ConnectionWarning
-
-# Connections in these states are not read at all; the result lacks their data.
-_UNUSABLE_STATES: Mapping[str, ProviderFailure] = MappingProxyType(
-    {"needs_reauth": NeedsReauth(), "error": Broken()}
-)
 
 
 def warnings(
@@ -46,19 +44,50 @@ def warnings(
         ProviderFailure: The caller wants an error when any provider fails.
     """
     sentences = [(warning.connection.id, _sentence(warning)) for warning in failed]
-    for connection in context.caller.connections:
-        failure = _UNUSABLE_STATES.get(connection.status)
-        if failure is None or connection.kind != surface:
-            continue
-        if not context.caller.excludes(connection):
+    reachable = [
+        connection
+        for connection in context.caller.connections
+        if connection.kind == surface and not context.caller.excludes(connection)
+    ]
+    for connection in reachable:
+        failure = _of_status(connection)
+        if failure is not None:
             sentences.append((connection.id, _describe(connection, failure)))
-    if not sentences:
-        return None
-    ordered = tuple(sentence for _, sentence in sorted(sentences, key=itemgetter(0)))
     doubts = [warning for warning in failed if isinstance(warning.failure, Incomplete)]
     if context.require_all and len(doubts) < len(sentences):
-        raise ProviderFailure(" ".join(ordered))
-    return ordered
+        raise ProviderFailure(" ".join(_in_order(sentences)))
+    now = round(context.now().timestamp() * 1000)
+    sentences += [
+        (connection.id, _ending(connection, connection.expires_at))
+        for connection in reachable
+        if connection.status == "active"
+        and connection.expires_at is not None
+        and causes.is_due(connection.expires_at, now)
+    ]
+    return _in_order(sentences) or None
+
+
+def _in_order(sentences: Sequence[tuple[int, str]]) -> tuple[str, ...]:
+    return tuple(sentence for _, sentence in sorted(sentences, key=itemgetter(0)))
+
+
+def _of_status(connection: Connection) -> ProviderFailure | None:
+    """Return why a connection is not read at all, so that the result lacks its data."""
+    cause = causes.known(connection.cause)
+    match connection.status:
+        case "needs_reauth":
+            return NeedsReauth(cause=cause)
+        case "error":
+            return Broken() if cause is None else Unreachable(cause=cause)
+        case _:
+            return None
+
+
+def _ending(connection: Connection, expires_at: int) -> str:
+    """Return the warning before the credentials of a connection that works come to their end."""
+    moment = datetime.fromtimestamp(expires_at // 1000, UTC).isoformat().replace("+00:00", "Z")
+    sentence = f"must be reconnected before {moment}, when its credentials end"
+    return _with_link(f"{_subject(connection)}: {sentence} ({causes.EXPIRES_SOON}).", connection)
 
 
 def all_failed_error(failure: AllFailed) -> ProviderFailure:
@@ -71,13 +100,23 @@ def _sentence(warning: ConnectionWarning) -> str:
 
 
 def _describe(connection: Connection, failure: ProviderFailure, part: str | None = None) -> str:
-    name = NAMES.get(connection.provider, connection.provider)
-    subject = f"{name} ({connection.account_email})" + (f", {part}" if part else "")
-    sentence = f"{subject}: {_reason(failure)}."
+    subject = _subject(connection) + (f", {part}" if part else "")
+    # A refused client has sentences of its own, as a missing scope has.
+    cause = None if isinstance(failure, ClientRefused) else failure.cause
+    remedy = "" if cause is None else cause.remedy
+    sentence = f"{subject}: {_reason(failure)}. {remedy}".rstrip()
     new_url = failure.reconnect_url if isinstance(failure, NeedsReauth) else None
-    if url := new_url or connection.reconnect_url:
-        sentence += f" Reconnect: {url}"
-    return sentence
+    return _with_link(sentence, connection, new_url)
+
+
+def _subject(connection: Connection) -> str:
+    name = NAMES.get(connection.provider, connection.provider)
+    return f"{name} ({connection.account_email})"
+
+
+def _with_link(sentence: str, connection: Connection, new_url: str | None = None) -> str:
+    url = new_url or connection.reconnect_url
+    return f"{sentence} Reconnect: {url}" if url else sentence
 
 
 def _reason(failure: ProviderFailure) -> str:
@@ -88,6 +127,10 @@ def _reason(failure: ProviderFailure) -> str:
             return failure.reason(failure.scopes)
         case Inaccessible():
             return failure.reason
+        case NeedsReauth(cause=Cause() as cause) if not isinstance(failure, MissingScope):
+            return f"needs to be reconnected: {cause.reason}"
+        case Unreachable(cause=Cause() as cause):
+            return f"could not be reached: {cause.reason}"
         case _:
             reasons = (reason for kind, reason in _REASONS if isinstance(failure, kind))
             return next(reasons, "failed")

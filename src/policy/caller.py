@@ -238,8 +238,21 @@ class Caller:
                 and not self.excludes(connection)
             )
         if not usable:
-            raise NoUsableConnection(surface)
+            raise self.no_usable_connection(surface)
         return usable
+
+    def no_usable_connection(self, surface: Surface) -> NoUsableConnection:
+        """Return the refusal, which tells why the accounts that it may use do not work."""
+        dead = [
+            f"{each.account_email}: {each.cause}."
+            + (f" Reconnect: {each.reconnect_url}" if each.reconnect_url else "")
+            for each in self.connections
+            if each.kind == surface
+            and each.status in {"needs_reauth", "error"}
+            and each.cause
+            and not self.excludes(each)
+        ]
+        return NoUsableConnection(surface, dead)
 
     def require_one_writable(self, surface: Surface) -> None:
         """Check the same of the writable connections of *surface*."""

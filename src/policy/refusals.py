@@ -201,10 +201,13 @@ class NoDryRun(InvalidInput):
 class NoUsableConnection(Refusal):
     code = Code.NO_PROVIDER
 
-    def __init__(self, surface: Surface) -> None:
-        super().__init__(
+    """*dead*: the accounts that stopped working, as sentences."""
+
+    def __init__(self, surface: Surface, dead: Sequence[str] = ()) -> None:
+        sentence = (
             f"Every {surface} connection of this token is inactive or excluded by its settings."
         )
+        super().__init__(" ".join((sentence, *dead)))
 
 
 class ReadOnlyConnection(Refusal):

@@ -38,6 +38,8 @@ upstream.
 from collections.abc import Sequence
 from typing import TypeVar
 
+from providers.catalogue.causes import Cause
+
 E = TypeVar("E", bound=BaseException)
 T = TypeVar("T")
 
@@ -60,9 +62,14 @@ def without_frames(error: E) -> E:
 
 
 class ProviderFailure(Exception):
-    """Root of the tree. *message* is safe to show; *sentence* is its default."""
+    """
+    Root of the tree. *message* is safe to show; *sentence* is its default.
+
+    *cause*: why the connection will not work by itself again; None: it may, or nothing tells.
+    """
 
     sentence = "The provider failed."
+    cause: Cause | None = None
 
     def __init__(self, detail: str | None = None) -> None:
         super().__init__(detail or self.sentence)
@@ -104,9 +111,12 @@ class TimedOut(ProviderFailure):
 class Unreachable(ProviderFailure):
     sentence = "The provider could not be reached."
 
-    def __init__(self, detail: str | None = None, *, sent: bool = False) -> None:
+    def __init__(
+        self, detail: str | None = None, *, sent: bool = False, cause: Cause | None = None
+    ) -> None:
         super().__init__(detail)
         self.sent = sent
+        self.cause = cause
 
 
 class ClientRefused(Unreachable):
@@ -119,15 +129,31 @@ class ClientRefused(Unreachable):
     sentence = "The provider refuses the OAuth client: its id or secret is wrong or expired."
     expired_sentence = "The secret of the OAuth client has expired: store a new one."
 
+    def __init__(self, detail: str | None = None) -> None:
+        is_expired = detail == self.expired_sentence
+        cause = Cause.CLIENT_SECRET_EXPIRED if is_expired else Cause.CLIENT_REFUSED
+        super().__init__(detail, cause=cause)
+
 
 class NeedsReauth(ProviderFailure):
     """*reconnect_url*: where a person can do it; None when unknown."""
 
     sentence = "The connection needs to be reconnected."
 
-    def __init__(self, detail: str | None = None, *, reconnect_url: str | None = None) -> None:
-        super().__init__(detail)
+    def __init__(
+        self,
+        detail: str | None = None,
+        *,
+        reconnect_url: str | None = None,
+        cause: Cause | None = None,
+    ) -> None:
+        super().__init__(detail or (None if cause is None else self._sentence_of(cause)))
         self.reconnect_url = reconnect_url
+        self.cause = cause
+
+    @staticmethod
+    def _sentence_of(cause: Cause) -> str:
+        return f"The connection needs to be reconnected: {cause.reason}. {cause.remedy}".rstrip()
 
 
 class MissingScope(NeedsReauth):
@@ -146,7 +172,11 @@ class MissingScope(NeedsReauth):
         reconnect_url: str | None = None,
         may_be_policy: bool = False,
     ) -> None:
-        super().__init__(f"The connection {self.reason(scopes)}.", reconnect_url=reconnect_url)
+        super().__init__(
+            f"The connection {self.reason(scopes)}.",
+            reconnect_url=reconnect_url,
+            cause=Cause.SCOPE_MISSING,
+        )
         self.scopes = tuple(scopes)
         self.may_be_policy = may_be_policy
 

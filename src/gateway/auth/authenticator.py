@@ -37,6 +37,7 @@ from policy.rule_facts import Rule
 from policy.rules import RuleSet
 from policy.vocabulary import RuleAction, RuleType, UnauthorizedReason
 from providers.bounded_map import ByteBoundedMap
+from providers.catalogue import causes
 from providers.ports.connection import ConnectionInfo
 
 _SCHEMES = (b"Bearer ", b"bearer ")  # the spellings of nearly all clients
@@ -70,6 +71,7 @@ class _KnownCaller(msgspec.Struct):
     Attributes:
         ends: When one of the rows ends the token by itself, in milliseconds: by expiry, or by a
             rotation; None: none does.
+        due: When one of its connections gets a reconnect link, in milliseconds; None: never.
         used: The last use that is stored or about to be, in milliseconds; 0: not known.
     """
 
@@ -77,6 +79,7 @@ class _KnownCaller(msgspec.Struct):
     caller: Caller
     sealed: SealedStarts
     ends: int | None
+    due: int | None
     used: int = 0
 
 
@@ -166,7 +169,8 @@ class Authenticator:
     async def _caller_of(self, rows: Sequence[Row], digest: bytes) -> Caller:
         now = self._clock()
         known = self._callers.get(digest)
-        if known is not None and (known.rows is rows or known.rows == rows):
+        is_current = known is not None and (known.due is None or now < known.due)
+        if known is not None and is_current and (known.rows is rows or known.rows == rows):
             known.rows = rows
             if known.ends is not None and now >= known.ends:
                 _require_alive(_by_token(rows), digest, now)
@@ -189,8 +193,9 @@ class Authenticator:
             for row in tokens[0]
         }
         ends = token_validity.end_of(tokens[0], tokens[1:], digest)
-        known = _KnownCaller(rows, caller, sealed, ends)
-        if all(info.status != "needs_reauth" for info in caller.connections):  # links age
+        due = _links_due(caller)
+        known = _KnownCaller(rows, caller, sealed, ends, due)
+        if due is None or now < due:  # links age
             rules = sum(policy.rules_read for policy in policies)
             size = _CALLER_BYTES + _CONNECTION_BYTES * len(rows) + _RULE_BYTES * rules
             self._callers.put(digest, known, size)
@@ -282,7 +287,8 @@ class Authenticator:
 
     def _with_reconnect_url(self, row: Row) -> ConnectionInfo:
         info = self._decoded(row)
-        if info.status != "needs_reauth":
+        due = causes.renewal_due(info.status, info.expires_at)
+        if due is None or self._clock() < due:
             return info
         return replace(info, reconnect_url=self._reconnect(info))
 
@@ -300,6 +306,8 @@ class Authenticator:
             selected_site_ids=tuple(_json(row[9], [])),
             granted_scopes=tuple(_json(row[10], [])),
             shared_on=row[11],
+            cause=row[12],
+            expires_at=row[13],
         )
 
 
@@ -327,6 +335,12 @@ def _require_alive(tokens: Sequence[Sequence[Row]], digest: bytes, now: int) -> 
     token_validity.require_alive(tokens[0][0], digest, now)
     for ancestor in tokens[1:]:
         token_validity.require_unended(ancestor[0], now)
+
+
+def _links_due(caller: Caller) -> int | None:
+    """Return from when on a connection of *caller* has a reconnect link; None: none has."""
+    due = (causes.renewal_due(info.status, info.expires_at) for info in caller.connections)
+    return min((moment for moment in due if moment is not None), default=None)
 
 
 def _connection_ids(rows: Sequence[Row]) -> frozenset[int]:

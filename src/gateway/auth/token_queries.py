@@ -15,7 +15,9 @@ _CONNECTION = """
        c.can_write AND COALESCE(b.can_write, c.can_write),
        CASE WHEN b.status <> 'active' THEN b.status ELSE c.status END,
        COALESCE(b.base_url, c.base_url), CAST(c.selected_site_ids AS TEXT),
-       CAST(COALESCE(b.granted_scopes, c.granted_scopes) AS TEXT), c.shared_on"""
+       CAST(COALESCE(b.granted_scopes, c.granted_scopes) AS TEXT), c.shared_on,
+       CASE WHEN b.status <> 'active' THEN b.status_cause ELSE c.status_cause END,
+       COALESCE(b.expires_at, c.expires_at)"""
 # The connections that a token reaches: docs/spec/tokens.md#reach. A resource without any has one
 # row with a null connection.
 _REACH = """

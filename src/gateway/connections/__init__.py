@@ -10,6 +10,7 @@ Connected accounts: their rows, credentials and health, and OAuth consent.
     oauth_flow       consent from the authorization URL to stored tokens
     oauth_pages      the pages that people see during consent
     revocation       revokes the consent of a removed connection at its provider
+    expiry           when credentials end
     one_time_links   one-time links with which a person renews an account
     reconnect_links  signed links with which a person reconnects an account
     health           time of the last successful call (`lastOkAt`)

@@ -25,6 +25,7 @@ from policy.vocabulary import Surface
 from providers import registry
 from providers.calendar.merged_calendars import MergedCalendars
 from providers.catalogue import tables as catalogue
+from providers.catalogue.causes import Cause
 from providers.catalogue.descriptors import resolve
 from providers.content.merged_content import MergedContent
 from providers.failures import MissingScope, NeedsReauth, ProviderFailure, SendingRefused
@@ -181,6 +182,7 @@ class Accounts:
             self._repository.forget(connection.credential_id)
         started = time.monotonic()
         status, detail, can_send, is_of_base = "active", "The account answers.", True, False
+        cause: Cause | None = None
         try:
             if row.provider not in catalogue.WITHOUT_HTTP:
                 # The token by itself: an app-only client without a site has nothing to read.
@@ -189,12 +191,12 @@ class Accounts:
         except SendingRefused:
             detail, can_send = connection_rows.SENDING_REFUSED, False
         except NeedsReauth as failure:
-            status, detail = "needs_reauth", failure.message
+            status, detail, cause = "needs_reauth", failure.message, failure.cause
             if await self._repository.has_api_token(connection.credential_id):
-                detail = API_ACCESS_REFUSED
+                detail, cause = API_ACCESS_REFUSED, cause or Cause.TOKEN_REFUSED
             is_of_base = not isinstance(failure, MissingScope)
         except ProviderFailure as failure:
-            status, detail = "error", failure.message
+            status, detail, cause = "error", failure.message, failure.cause
         elapsed = round((time.monotonic() - started) * 1000)
         if not (is_of_base and connection.shared_on):  # the base's status tells it of both
             await connection_rows.set_status(
@@ -202,6 +204,7 @@ class Accounts:
                 connection.id,
                 status,
                 None if status == "active" and can_send else detail,
+                cause=cause,
                 seen=row.updated_at,
             )
         return ConnectionTestResult(status, detail, elapsed, can_send)
@@ -225,8 +228,9 @@ class Accounts:
             await ports.open(self._info(row)).probe()
         except SendingRefused:
             detail = connection_rows.SENDING_REFUSED
-        except NeedsReauth:
-            status, detail = "needs_reauth", LOGIN_REFUSED
+        except NeedsReauth as failure:
+            is_named = failure.cause not in {None, Cause.TOKEN_REFUSED}
+            status, detail = "needs_reauth", failure.message if is_named else LOGIN_REFUSED
         except ProviderFailure as failure:
             status, detail = "error", failure.message
         finally:
@@ -328,8 +332,8 @@ class _Logins(msgspec.Struct, frozen=True):
         token = await credentials.token(rejected=login.password)
         return _login(await self.repository.read(connection), token, has_token=True)
 
-    async def mark_refused(self, connection: int, login: Login) -> None:
-        await self.repository.mark_refused(connection, login.version)
+    async def mark_refused(self, connection: int, login: Login, failure: NeedsReauth) -> None:
+        await self.repository.mark_refused(connection, login.version, failure)
 
     async def note_submission(self, connection: int, *, refused: bool) -> None:
         await self.repository.note_submission(connection, refused=refused)
@@ -347,7 +351,7 @@ class _OneLogin(msgspec.Struct, frozen=True):
     async def renew(self, connection: int, login: Login) -> None:
         """Have no other login."""
 
-    async def mark_refused(self, connection: int, login: Login) -> None:
+    async def mark_refused(self, connection: int, login: Login, failure: NeedsReauth) -> None:
         """Leave the connection as it is."""
 
     async def note_submission(self, connection: int, *, refused: bool) -> None:

@@ -13,6 +13,7 @@ import logging
 from base64 import b64encode
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -20,6 +21,7 @@ import msgspec
 import orjson
 
 from gateway.auth.token_lookup import RowReader, is_still_stored
+from gateway.connections import expiry
 from gateway.connections import rows as connection_rows
 from gateway.connections.reconnect_links import ReconnectLinks
 from gateway.errors import Overloaded
@@ -29,6 +31,7 @@ from gateway.store.background import PeriodicTask, for_each, running_tasks
 from gateway.store.database import Database, StorageUnavailable
 from gateway.store.leases import Leases
 from providers.bounded_map import BoundedMap
+from providers.catalogue.causes import Cause
 from providers.failures import NeedsReauth
 from providers.http.client import Credentials
 from providers.oauth import credentials as oauth
@@ -173,7 +176,9 @@ class CredentialRepository:
         renewed = {
             "accessToken": new.access_token,
             "refreshToken": new.refresh_token,
-            "expiresAt": None if new.expires_at is None else timestamps.to_ms(new.expires_at),
+            "expiresAt": _milliseconds(new.expires_at),
+            "refreshExpiresAt": _milliseconds(new.refresh_expires_at),
+            "refreshSlides": new.refresh_slides,
             "version": new.version,
         }
         try:
@@ -228,12 +233,12 @@ class CredentialRepository:
                 count = {"count": len(self._unsaved)}
                 log.error("renewed tokens are lost", extra=count)  # noqa: TRY400
 
-    async def mark_refused(self, connection_id: int, version: int) -> None:
-        """Mark the connection as needing consent, unless newer credentials are stored."""
+    async def mark_refused(self, connection_id: int, version: int, failure: NeedsReauth) -> None:
+        """Mark the connection as dead by *failure*, unless newer credentials are stored."""
         self._on_refused()
         try:
             await connection_rows.mark_needs_reauth(
-                self._database, connection_id, version, self._keyring, detail=NeedsReauth.sentence
+                self._database, connection_id, version, self._keyring, failure
             )
         except StorageUnavailable:
             log.warning(
@@ -273,9 +278,7 @@ class CredentialRepository:
         """As `reconnect_link`, for a connection whose provider and mode are known."""
         if self._links is None:
             return None
-        return self._links.link_for(
-            connection_id, provider=provider, mode=mode, status="needs_reauth"
-        )
+        return self._links.link_for(connection_id, provider=provider, mode=mode)
 
     def _create_client(
         self, connection_id: int, stored: Mapping[str, Any], scheme: str
@@ -321,7 +324,7 @@ class ConnectionCredentials:
             return await client.token(rejected=rejected)
         except NeedsReauth as failure:
             url = await self._repository.reconnect_link(self._connection_id)
-            raise NeedsReauth(failure.message, reconnect_url=url) from failure
+            raise NeedsReauth(failure.message, reconnect_url=url, cause=failure.cause) from failure
 
 
 class _Password:
@@ -343,8 +346,9 @@ class _Password:
 
     async def token(self, *, rejected: str | None = None) -> str:
         if rejected is not None:
-            await self._repository.mark_refused(self._connection_id, self._version)
-            raise NeedsReauth(LOGIN_REFUSED)
+            failure = NeedsReauth(LOGIN_REFUSED, cause=Cause.LOGIN_REFUSED)
+            await self._repository.mark_refused(self._connection_id, self._version, failure)
+            raise failure
         return self._token
 
 
@@ -357,17 +361,32 @@ class _ConnectionStore(msgspec.Struct):
 
     async def load(self) -> oauth.StoredCredentials:
         stored = await self.repository.read(self.connection_id)
-        expires = stored.get("expiresAt")
         self.version = int(stored.get("version", 0))
         return oauth.StoredCredentials(
             access_token=str(stored.get("accessToken", "")),
             refresh_token=stored.get("refreshToken"),
-            expires_at=None if expires is None else timestamps.from_ms(expires),
+            expires_at=_moment(stored.get("expiresAt")),
+            refresh_expires_at=_moment(stored.get("refreshExpiresAt")),
+            refresh_slides=bool(stored.get("refreshSlides")),
             version=int(stored.get("version", 0)),
         )
 
     async def save(self, new: oauth.StoredCredentials, *, expected_version: int) -> bool:
         return await self.repository.save(self.connection_id, new, expected_version)
 
-    async def mark_needs_reauth(self) -> None:
-        await self.repository.mark_refused(self.connection_id, self.version)
+    async def mark_needs_reauth(self, cause: Cause | None) -> Cause | None:
+        if cause is Cause.CONSENT_WITHDRAWN:
+            stored = await self.repository.read(self.connection_id)
+            cause = expiry.cause_by_time(stored, timestamps.now_ms()) or cause
+        await self.repository.mark_refused(
+            self.connection_id, self.version, NeedsReauth(cause=cause)
+        )
+        return cause
+
+
+def _milliseconds(moment: datetime | None) -> int | None:
+    return None if moment is None else timestamps.to_ms(moment)
+
+
+def _moment(milliseconds: int | None) -> datetime | None:
+    return None if milliseconds is None else timestamps.from_ms(milliseconds)

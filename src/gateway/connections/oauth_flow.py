@@ -33,6 +33,7 @@ from gateway.store.database import Database
 from gateway.store.tables import ConnectionRow, OAuthAttempt
 from policy.refusals import InvalidInput, NotFound
 from policy.vocabulary import Code
+from providers.catalogue.causes import Cause
 from providers.catalogue.tables import CONSENTS
 from providers.failures import NeedsReauth, ProviderFailure
 from providers.oauth.credentials import Pkce, Tokens, authorize_url
@@ -207,8 +208,7 @@ class OAuthFlow:
             connection_rows.replace(stored, credentials, self._keyring)
             stored.granted_scopes = list(scopes)
             stored.can_write = connection_rows.can_write(scopes)
-            if stored.status != "disabled":
-                stored.status, stored.status_detail = "active", None
+            connection_rows.set_active(stored)
             stored.updated_at = stored.last_ok_at = timestamps.now_ms()
             session.add(stored)
             await shared.revive(session, stored.id)
@@ -255,7 +255,12 @@ class OAuthFlow:
         detail = f"The consent does not include {', '.join(missing)}."
         if row.credentials is None:
             await connection_rows.set_status(
-                self._database, row.id or 0, "needs_reauth", detail, seen=row.updated_at
+                self._database,
+                row.id or 0,
+                "needs_reauth",
+                detail,
+                cause=Cause.SCOPE_MISSING,
+                seen=row.updated_at,
             )
             self._forget(row.id or 0)
         return ConsentFailed(
@@ -367,11 +372,15 @@ def _missing(row: ConnectionRow, granted: Tokens, *, writing: bool) -> tuple[str
 
 
 def _credentials(granted: Tokens) -> dict[str, Any]:
-    expires = None if granted.expires_at is None else timestamps.to_ms(granted.expires_at)
+    ends, refresh_ends = (
+        None if moment is None else timestamps.to_ms(moment)
+        for moment in (granted.expires_at, granted.refresh_expires_at)
+    )
     credentials = {
         "accessToken": granted.access_token,
         "refreshToken": granted.refresh_token,
-        "expiresAt": expires,
+        "expiresAt": ends,
+        "refreshExpiresAt": refresh_ends,
     }
     return {name: value for name, value in credentials.items() if value is not None}
 

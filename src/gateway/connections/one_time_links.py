@@ -169,8 +169,7 @@ class OneTimeLinks:
             members = ("username", "submissionUrl")
             renewed: dict[str, Any] = {name: login[name] for name in members if name in login}
             connection_rows.replace(row, {**renewed, "password": password}, self._keyring)
-            if row.status != "disabled":
-                row.status, row.status_detail = "active", None
+            connection_rows.set_active(row)
             row.updated_at = row.last_ok_at = timestamps.now_ms()
             session.add(row)
             await tokens.bump_policy_rev(session, [row.resource_id])

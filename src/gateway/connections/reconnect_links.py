@@ -45,11 +45,9 @@ class ReconnectLinks:
         signature = self._keyring.sign(_payload(connection_id, last_day), context=_CONTEXT)
         return f"{self._base_url}{PATH}/{connection_id}.{last_day}.{signature}"
 
-    def link_for(
-        self, connection_id: int, *, provider: str, mode: str | None, status: str
-    ) -> str | None:
-        """Return the link of a connection; None unless consent is needed and possible."""
-        if status != "needs_reauth" or mode == "selected_sites" or not self._has_client(provider):
+    def link_for(self, connection_id: int, *, provider: str, mode: str | None) -> str | None:
+        """Return the link of a connection whose consent is needed; None: it is not possible."""
+        if mode == "selected_sites" or not self._has_client(provider):
             return None
         return self.url(connection_id)
 

@@ -18,6 +18,8 @@ from gateway.store.conflicts import retried
 from gateway.store.database import Database
 from gateway.store.tables import ConnectionRow
 from providers.catalogue import tables as catalogue
+from providers.catalogue.causes import Cause
+from providers.failures import NeedsReauth
 
 ID_KEY_BYTES = 32  # of ids of messages on IMAP servers
 # The detail of an active mailbox that can only be read.
@@ -90,8 +92,26 @@ def replace(row: ConnectionRow, credentials: Mapping[str, Any], keyring: Keyring
 
 
 def seal(row: ConnectionRow, credentials: Mapping[str, Any], keyring: Keyring) -> None:
-    """Seal *credentials* into *row*, which must have its id."""
+    """Seal *credentials* into *row*, which must have its id, and note their end."""
+    row.expires_at = end_of(credentials)
     row.credentials = keyring.encrypt(orjson.dumps(dict(credentials)), context=_context(row.id))
+
+
+def end_of(credentials: Mapping[str, Any]) -> int | None:
+    """
+    Return when a person must renew *credentials*, in milliseconds; None: nothing tells.
+
+    A refresh token whose end moves with every use has none that a person must know of.
+    """
+    if "refreshToken" not in credentials:
+        return credentials.get("expiresAt")
+    return None if credentials.get("refreshSlides") else credentials.get("refreshExpiresAt")
+
+
+def set_active(row: ConnectionRow) -> None:
+    """Make a connection usable, unless an operator disabled it."""
+    if row.status != "disabled":
+        row.status, row.status_detail, row.status_cause = "active", None, None
 
 
 @retried
@@ -116,18 +136,19 @@ async def store_credentials(
             return False
         seal(row, {**stored, **renewed}, keyring)
         if row.status == "needs_reauth":  # marked by a process that had the older tokens
-            row.status, row.status_detail = "active", None
+            set_active(row)
         session.add(row)
         return True
 
 
 @retried
-async def set_status(
+async def set_status(  # noqa: PLR0913 - two of them keyword-only
     database: Database,
     connection_id: int,
     status: str,
     detail: str | None,
     *,
+    cause: Cause | None = None,
     seen: int | None = None,
 ) -> None:
     """
@@ -142,7 +163,7 @@ async def set_status(
             return
         if status != "active" and seen not in {None, row.updated_at}:
             return
-        row.status, row.status_detail = status, detail
+        row.status, row.status_detail, row.status_cause = status, detail, cause
         if status == "active":
             row.last_ok_at = timestamps.now_ms()
         session.add(row)
@@ -164,9 +185,9 @@ async def note_submission(database: Database, connection_id: int, *, refused: bo
 
 @retried
 async def mark_needs_reauth(
-    database: Database, connection_id: int, version: int, keyring: Keyring, *, detail: str
+    database: Database, connection_id: int, version: int, keyring: Keyring, failure: NeedsReauth
 ) -> None:
-    """Mark the connection as needing consent, if its credentials still have *version*."""
+    """Mark the connection as dead by *failure*, if its credentials still have *version*."""
     async with database.writing() as session:
         row = await session.get(ConnectionRow, connection_id, with_for_update=True)
         if row is None or row.status == "disabled":
@@ -176,7 +197,8 @@ async def mark_needs_reauth(
         except ValueError:  # sealed with a key that left the ring
             stored = version
         if stored == version:
-            row.status, row.status_detail = "needs_reauth", detail
+            row.status, row.status_detail = "needs_reauth", failure.message
+            row.status_cause = failure.cause
             session.add(row)
 
 

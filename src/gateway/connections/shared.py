@@ -23,6 +23,10 @@ STATUS: ColumnElement[str] = case(
     (col(BASE.status) != "active", col(BASE.status)), else_=col(ConnectionRow.status)
 )
 
+CAUSE: ColumnElement[str | None] = case(
+    (col(BASE.status) != "active", col(BASE.status_cause)), else_=col(ConnectionRow.status_cause)
+)
+
 
 def resolved(row: ConnectionRow, base: ConnectionRow | None) -> ConnectionRow:
     """Return *row* with what its *base* decides, as a copy that belongs to no session."""
@@ -32,9 +36,11 @@ def resolved(row: ConnectionRow, base: ConnectionRow | None) -> ConnectionRow:
         "granted_scopes": base.granted_scopes,
         "can_write": row.can_write and base.can_write,
         "base_url": base.base_url,
+        "expires_at": base.expires_at,
     }
     if base.status != "active":
-        decided |= {"status": base.status, "status_detail": base.status_detail}
+        names = ("status", "status_detail", "status_cause")
+        decided |= {name: getattr(base, name) for name in names}
     return ConnectionRow(**{**row.model_dump(), **decided})
 
 
@@ -59,7 +65,7 @@ async def resources_on(session: AsyncSession, base_id: int | None) -> Sequence[i
 async def revive(session: AsyncSession, base_id: int | None) -> None:
     """Use the connections again that lacked a scope of their base, whose consent is a new one."""
     lacking = col(ConnectionRow.shared_on) == base_id, col(ConnectionRow.status) == "needs_reauth"
-    values = {"status": "active", "status_detail": None}
+    values = {"status": "active", "status_detail": None, "status_cause": None}
     await session.exec(update(ConnectionRow).where(*lacking).values(**values))
 
 

@@ -7,6 +7,7 @@ token or the admin token.
 
 import asyncio
 import hashlib
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ import orjson
 from sqlalchemy import func
 from sqlmodel import col, select
 
-from gateway.connections import shared
+from gateway.connections import expiry, shared
 from gateway.lifecycle import Lifecycle
 from gateway.store import timestamps
 from gateway.store.background import last_runs
@@ -67,6 +68,7 @@ def probes(services: "Services", metrics: Metrics, lifecycle: Lifecycle) -> Mapp
         if counts is not None:
             metrics.set_connections(counts)
             metrics.set_silence(await _silence(services))
+            metrics.set_health(*await _health(services))
         used, idle = services.database.pool_use()
         metrics.set_pool(used=used, idle=idle)
         return RestResponse(status=200, body=metrics.exposition(), content_type=CONTENT_TYPE)
@@ -126,6 +128,25 @@ async def _silence(services: "Services") -> dict[str, float]:
             return {provider: max(0, now - moment) / 1000 for provider, moment in oldest}
     except (StorageUnavailable, TimeoutError):
         return {}
+
+
+async def _health(services: "Services") -> tuple[dict[tuple[str, str], int], Counter[str]]:
+    """Count the dead connections by (provider, cause), and the ending ones by provider."""
+    group = (col(ConnectionRow.provider), shared.CAUSE)
+    query = (
+        select(*group, func.count())
+        .outerjoin(shared.BASE, shared.IS_ON_BASE)
+        .where(shared.STATUS.in_(("needs_reauth", "error")))
+    )
+    try:
+        async with asyncio.timeout(DATABASE_TIMEOUT_SECONDS):
+            async with services.database.reading() as session:
+                counts = await session.exec(query.group_by(*group))
+                dead = {(provider, cause or "none"): count for provider, cause, count in counts}
+            soon = await expiry.ending(services.database, services.keyring)
+            return dead, Counter(connection.provider for connection in soon)
+    except (StorageUnavailable, TimeoutError):
+        return {}, Counter()
 
 
 async def _accepts_writes(services: "Services") -> bool:

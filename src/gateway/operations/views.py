@@ -10,6 +10,7 @@ from gateway.connections import rows as connection_rows
 from gateway.operations.json_schemas import Keywords, Long, Moment, View, about, enum_of
 from gateway.operations.settings_views import TokenSettings
 from policy import vocabulary as words
+from providers.catalogue.causes import Cause
 from providers.catalogue.tables import CODES
 from providers.ports.checks import Outcome
 
@@ -95,6 +96,18 @@ class Connection(View):
         about(
             "The cause of a status other than `active`, or what an active mailbox cannot do; null: "
             "none is known."
+        ),
+    ]
+    status_cause: Annotated[
+        str | None,
+        enum_of(Cause),
+        about("The cause of a status other than `active`; null when nothing tells."),
+    ]
+    expires_at: Annotated[
+        Moment | None,
+        about(
+            "When the credentials end and must be renewed, by time or for want of use; null when "
+            "nothing tells."
         ),
     ]
     reconnect_url: Annotated[

@@ -1,4 +1,4 @@
-"""The tables of saved documents, and of seals and ends of decision chains."""
+"""The tables of saved documents, of seals and ends of decision chains, and of leases."""
 
 import sqlalchemy as sa
 from sqlmodel import Field
@@ -64,3 +64,13 @@ class DecisionSeal(columns.Row, table=True):
     faults: list[tuple[int, str]] = columns.json()
     sealed_at: int = columns.timestamp()
     signature: str = Field(max_length=64)
+
+
+class LeaseRow(columns.Row, table=True):
+    """A lock that *holder* has until *until* at the latest."""
+
+    __tablename__ = "leases"
+
+    name: str = Field(primary_key=True, max_length=100)
+    holder: str = Field(max_length=32)
+    until: int = columns.timestamp()

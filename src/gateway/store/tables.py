@@ -12,6 +12,7 @@ from sqlmodel import Field, SQLModel
 
 from gateway.store import columns
 from gateway.store.further_tables import DecisionSeal as DecisionSeal  # noqa: PLC0414
+from gateway.store.further_tables import LeaseRow as LeaseRow  # noqa: PLC0414
 from gateway.store.further_tables import SavedDocumentRow as SavedDocumentRow  # noqa: PLC0414
 from gateway.store.sign_in_tables import OAuthClient as OAuthClient  # noqa: PLC0414
 
@@ -62,6 +63,8 @@ class ConnectionRow(columns.Row, table=True):
         base_url: The upstream's origin and path prefix; None means the deployment's setting.
         shared_on: The connection whose credentials it uses; None: it has its own. Not a foreign
             key, which SQLite adds to no table: `gateway.connections.shared` removes both.
+        status_cause: `providers.catalogue.causes.Cause`.
+        expires_at: When a person must renew the credentials; None: nothing tells.
     """
 
     __tablename__ = "connections"
@@ -83,6 +86,8 @@ class ConnectionRow(columns.Row, table=True):
     can_write: bool
     status: str = Field(max_length=16)
     status_detail: str | None = Field(default=None, max_length=500)
+    status_cause: str | None = Field(default=None, max_length=32)
+    expires_at: int | None = columns.timestamp(nullable=True)
     base_url: str | None = Field(default=None, max_length=500)
     selected_site_ids: list[str] = columns.json()
     credentials: bytes | None = columns.optional_bytes()
@@ -299,16 +304,6 @@ class OAuthAttempt(columns.Row, table=True):
     connection_id: int = columns.foreign_key("connections.id", index=True)
     secret: bytes = Field(sa_column=sa.Column(sa.LargeBinary(), nullable=False))
     expires_at: int = Field(sa_column=sa.Column(sa.BigInteger(), nullable=False, index=True))
-
-
-class LeaseRow(columns.Row, table=True):
-    """A lock that *holder* has until *until* at the latest."""
-
-    __tablename__ = "leases"
-
-    name: str = Field(primary_key=True, max_length=100)
-    holder: str = Field(max_length=32)
-    until: int = columns.timestamp()
 
 
 class DeploymentRow(columns.Row, table=True):

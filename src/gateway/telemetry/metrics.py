@@ -152,6 +152,18 @@ class Metrics:
             ("provider",),
             mode="mostrecent",
         )
+        self._dead = self._gauge(
+            "agw_connections_dead",
+            "Connected accounts that do not work, by cause; none: nothing tells the cause.",
+            ("provider", "cause"),
+            mode="mostrecent",
+        )
+        self._ending = self._gauge(
+            "agw_connections_ending",
+            "Working accounts whose credentials end within three days.",
+            ("provider",),
+            mode="mostrecent",
+        )
         self._redis = prometheus.Histogram(
             "agw_redis_seconds",
             "Seconds of a call of Redis that counts a request.",
@@ -224,6 +236,15 @@ class Metrics:
         self._connections.clear()
         for (provider, status), count in counts.items():
             self._connections.labels(provider, status).set(count)
+
+    def set_health(self, dead: Mapping[tuple[str, str], int], ending: Mapping[str, int]) -> None:
+        """Set the numbers of dead connections by (provider, cause) and ending ones by provider."""
+        self._dead.clear()
+        self._ending.clear()
+        for (provider, cause), count in dead.items():
+            self._dead.labels(provider, cause).set(count)
+        for provider, count in ending.items():
+            self._ending.labels(provider).set(count)
 
     def set_silence(self, seconds: Mapping[str, float]) -> None:
         """Set the seconds since the last answer of the most silent active account, by provider."""

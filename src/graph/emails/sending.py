@@ -16,7 +16,7 @@ from graph.emails.problems import Problems, unsafe
 from policy.caller import Caller
 from policy.gates import Connection
 from policy.recipients import NO_NORMAL_FORM, Recipient, as_written
-from policy.refusals import NotFound, NoUsableConnection, ReadOnlyConnection
+from policy.refusals import NotFound, ReadOnlyConnection
 from policy.vocabulary import Code, EmailField, Surface
 from providers.ports.mail import CheckRecipients, Draft, Forward, Reply, SendAttempt
 from providers.records.mail import Participant
@@ -199,7 +199,7 @@ def sending_connection(
         if connection_id in {None, connection.id}
     ]
     if not candidates:
-        raise NoUsableConnection(Surface.EMAIL)
+        raise caller.no_usable_connection(Surface.EMAIL)
     writable = [connection for connection in candidates if connection.can_write]
     if not writable:
         raise ReadOnlyConnection

@@ -223,7 +223,7 @@ def _first_account(usable: Iterable[Connection], context: Context) -> TaskAccoun
         account = context.tasks.account(connection.id)
         if account is not None:
             return account
-    raise refusals.NoUsableConnection(Surface.TASKS)
+    raise context.caller.no_usable_connection(Surface.TASKS)
 
 
 def _is_of(provider: str | None, code: str) -> bool:

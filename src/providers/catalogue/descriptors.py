@@ -58,6 +58,7 @@ class Consent:
         optional_scopes: Requested scopes that a connection works without, in lower case.
         wider_scopes: Scope -> the scopes that include it, by their last segment in lower case.
         full_scope: The scope for whatever the user may do.
+        unused_days: Days without use after which a consent ends; None: it does not.
     """
 
     vendor: str
@@ -73,6 +74,7 @@ class Consent:
     optional_scopes: frozenset[str] = frozenset()
     wider_scopes: Mapping[str, Collection[str]] = field(default_factory=lambda: _NO_WIDER)
     full_scope: str | None = None
+    unused_days: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,6 +179,7 @@ MICROSOFT = Consent(
     has_tenants=True,
     parameters=MappingProxyType({"response_mode": "query"}),
     login_hint=True,
+    unused_days=90,
     writing_scopes=frozenset({"sites.selected"}),  # the grant is set per site
     optional_scopes=frozenset({"sensitivitylabel.read", "user.read"}),
     wider_scopes=MappingProxyType(

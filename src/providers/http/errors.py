@@ -6,6 +6,7 @@ from types import MappingProxyType
 import httpx
 
 from providers import failures
+from providers.catalogue import causes
 from providers.http.messages import Request
 
 # Statuses after which the same call may succeed in a moment.
@@ -40,7 +41,7 @@ def failure_of_error(error: Exception, *, sent: bool, is_read: bool) -> failures
         return failures.Broken()
     if isinstance(error, httpx.ProxyError):
         return failures.Unreachable("The outbound proxy refused the connection.", sent=sent)
-    return failures.Unreachable(sent=sent)
+    return failures.Unreachable(sent=sent, cause=causes.of_error(error))
 
 
 def may_have_sent(request: Request, error: Exception | None = None) -> bool:

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from providers.failures import NeedsReauth
+
 
 @dataclass(frozen=True, slots=True)
 class Login:
@@ -30,7 +32,7 @@ class Logins(Protocol):
     async def read(self, connection: int) -> Login:
         """Return the login as it is stored now; raises `NeedsReauth` when there is none."""
 
-    async def mark_refused(self, connection: int, login: Login) -> None:
+    async def mark_refused(self, connection: int, login: Login, failure: NeedsReauth) -> None:
         """Note that the server refuses a login, so that its connection is not used any more."""
 
     async def renew(self, connection: int, login: Login) -> Login | None:

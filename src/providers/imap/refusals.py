@@ -7,8 +7,10 @@ A temporary refusal of a login says nothing about the password.
 
 import math
 import re
+from collections.abc import Mapping
 from typing import Final
 
+from providers.catalogue.causes import Cause
 from providers.failures import Broken, NeedsReauth, OutOfSpace, ProviderFailure, Throttled
 from providers.imap.replies import Rejected
 
@@ -24,6 +26,12 @@ _BUSY: Final = frozenset({"LIMIT", "INUSE"})
 _LATER: Final = frozenset({"UNAVAILABLE", "THROTTLED"})
 # Commands that store something, of which OVERQUOTA says that the mailbox is full.
 _STORING: Final = frozenset({"APPEND", "COPY", "MOVE", "CREATE"})
+
+# Codes of refused logins that tell more than that (RFC 5530, 3).
+_CAUSES: Final[Mapping[str, Cause]] = {
+    "EXPIRED": Cause.PASSWORD_EXPIRED,
+    "CONTACTADMIN": Cause.ACCOUNT_BLOCKED,
+}
 
 _CODE = re.compile(r"\A(?:NO|BAD|BYE|OK) \[([A-Z0-9-]+)", re.IGNORECASE)
 _BACKOFF = re.compile(
@@ -112,7 +120,11 @@ def refused_login(rejected: Rejected, *, by_token: bool) -> ProviderFailure:
     """Return the failure that a refused login means; BAD alone does not judge a password."""
     if rejected.is_syntax and not _CREDENTIALS.search(rejected.text):
         return Broken(LOGIN_NOT_UNDERSTOOD, failed=True)
-    return NeedsReauth(TOKEN_REFUSED if by_token else LOGIN_REFUSED)
+    if rejected.code in _CAUSES:
+        return NeedsReauth(cause=_CAUSES[rejected.code])
+    if by_token:
+        return NeedsReauth(TOKEN_REFUSED, cause=Cause.TOKEN_REFUSED)
+    return NeedsReauth(LOGIN_REFUSED, cause=Cause.LOGIN_REFUSED)
 
 
 def asks_for_name(rejected: Rejected) -> bool:

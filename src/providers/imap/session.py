@@ -14,6 +14,7 @@ from contextlib import suppress
 from itertools import count, repeat
 from typing import Final
 
+from providers.catalogue import causes
 from providers.failures import Broken, ProviderFailure, TimedOut, Unreachable
 from providers.imap import refusals
 from providers.imap.accounts import Account, Notify, ignore
@@ -109,7 +110,9 @@ class Session:
         except TimeoutError as failure:
             raise TimedOut(sent=False) from failure
         except (OSError, asyncio.IncompleteReadError, ValueError) as failure:
-            raise Unreachable(reason_of(failure), sent=False) from failure
+            raise Unreachable(
+                reason_of(failure), sent=False, cause=causes.of_error(failure)
+            ) from failure
 
     @property
     def is_open(self) -> bool:

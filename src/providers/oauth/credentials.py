@@ -10,9 +10,10 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Generic, Protocol, TypeVar
 
+from providers.catalogue.causes import Cause
 from providers.failures import NeedsReauth, ProviderFailure
 from providers.http.client import deadline
 from providers.http.resilience import Clock, SystemClock
@@ -36,6 +37,7 @@ REFRESH_EARLY_SECONDS = 300.0  # before a token expires
 # A token that is refused so soon after it was issued has not expired: another refresh would not
 # help, and every call would make one.
 _FRESH_SECONDS = 60.0
+_SAME_END = timedelta(seconds=60)
 
 # Delays in seconds before each look for the tokens of another process that used our refresh token
 # first.
@@ -52,12 +54,16 @@ class StoredCredentials:
     Attributes:
         refresh_token: None: a refused access token needs a person.
         expires_at: UTC; None: unknown, so the token is used until it is refused.
+        refresh_expires_at: The end of the refresh token, UTC; None: unknown.
+        refresh_slides: Whether a use of the refresh token has moved its end before.
         version: Grows by one with every change.
     """
 
     access_token: str = field(repr=False)
     refresh_token: str | None = field(default=None, repr=False)
     expires_at: datetime | None = None
+    refresh_expires_at: datetime | None = None
+    refresh_slides: bool = False
     version: int = 0
 
 
@@ -75,8 +81,8 @@ class CredentialStore(Protocol):
     async def save(self, new: StoredCredentials, *, expected_version: int) -> bool:
         """Store *new* if *expected_version* is still stored; return whether it was."""
 
-    async def mark_needs_reauth(self) -> None:
-        """Mark that a person must reconnect."""
+    async def mark_needs_reauth(self, cause: Cause | None) -> Cause | None:
+        """Mark that a person must reconnect; return *cause*, or what is known better from here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +105,7 @@ class StaticToken:
             NeedsReauth: Upstream rejected it.
         """
         if rejected is not None or not self.value:
-            raise NeedsReauth
+            raise NeedsReauth(cause=Cause.TOKEN_REFUSED)
         return self.value
 
 
@@ -201,7 +207,8 @@ class RefreshingCredentials:
         self._flight: _SingleFlight[StoredCredentials] = _SingleFlight()
         self._known: StoredCredentials | None = None
         self._early = REFRESH_EARLY_SECONDS
-        self._refused_version: int | None = None  # version whose refresh token was refused
+        # The version whose refresh token was refused, and why.
+        self._refused: tuple[int, Cause | None] | None = None
         self._renewed: float | None = None  # monotonic time when this process got the known token
 
     async def token(self, *, rejected: str | None = None) -> str:
@@ -259,17 +266,20 @@ class RefreshingCredentials:
             if stored.access_token != rejected and self._left(stored) > 0:
                 return stored
             raise NeedsReauth
-        if stored.version == self._refused_version:
-            raise NeedsReauth
+        if self._refused is not None and stored.version == self._refused[0]:
+            raise NeedsReauth(cause=self._refused[1])
         try:
             tokens = await self._endpoint.refresh(stored.refresh_token)
-        except NeedsReauth:
-            return await self._await_other_process(stored)
+        except NeedsReauth as failure:
+            return await self._await_other_process(stored, failure.cause)
+        ends, slides = _end_of_refresh_token(stored, tokens)
         new = replace(
             stored,
             access_token=tokens.access_token,
             refresh_token=tokens.refresh_token or stored.refresh_token,
             expires_at=tokens.expires_at,
+            refresh_expires_at=ends,
+            refresh_slides=slides,
             version=stored.version + 1,
         )
         if not await self._store.save(new, expected_version=stored.version):
@@ -279,7 +289,9 @@ class RefreshingCredentials:
         self._early = min(REFRESH_EARLY_SECONDS, self._left(new) / 2)
         return new
 
-    async def _await_other_process(self, stored: StoredCredentials) -> StoredCredentials:
+    async def _await_other_process(
+        self, stored: StoredCredentials, cause: Cause | None
+    ) -> StoredCredentials:
         """
         Return the credentials that another process stored, since our refresh token was refused.
 
@@ -291,9 +303,9 @@ class RefreshingCredentials:
             newer = self._remember(await self._store.load())
             if newer.version != stored.version:
                 return newer
-        self._refused_version = stored.version
-        await self._store.mark_needs_reauth()
-        raise NeedsReauth
+        cause = await self._store.mark_needs_reauth(cause)
+        self._refused = (stored.version, cause)
+        raise NeedsReauth(cause=cause)
 
     def _remember(self, stored: StoredCredentials) -> StoredCredentials:
         if self._known is None or self._known.version != stored.version:
@@ -310,6 +322,23 @@ class RefreshingCredentials:
 
     def _left(self, stored: StoredCredentials) -> float:
         return _left(stored.expires_at, self._clock)
+
+
+def _end_of_refresh_token(
+    stored: StoredCredentials, tokens: Tokens
+) -> tuple[datetime | None, bool]:
+    """
+    Return the end of the refresh token that is used from now on, and whether uses move it.
+
+    Responses name what is left in whole seconds, so that a fixed end seems to move a little.
+    """
+    ends, before = tokens.refresh_expires_at, stored.refresh_expires_at
+    if ends is None:
+        is_the_same = tokens.refresh_token in {None, stored.refresh_token}
+        return (before, stored.refresh_slides) if is_the_same else (None, False)
+    if before is not None and abs(ends - before) <= _SAME_END:
+        return before, stored.refresh_slides
+    return ends, stored.refresh_slides or (before is not None and ends > before)
 
 
 def _left(ends: datetime | None, clock: Clock) -> float:

@@ -16,27 +16,10 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from providers.failures import Broken, ClientRefused, NeedsReauth, ProviderFailure, Refused
+from providers.failures import Broken, Refused
 from providers.http.client import Upstream
 from providers.http.origins import Origins
-from providers.http.response import Response
-
-# Errors after which a person must sign in again.
-_NEEDS_REAUTH = frozenset(
-    {
-        "invalid_grant",
-        "interaction_required",
-        "consent_required",
-        "login_required",
-        "access_denied",
-        "authorization_declined",
-        "expired_token",
-    }
-)
-
-# Errors of the client: no person can mend them by signing in again.
-_CLIENT_REFUSED = frozenset({"invalid_client", "unauthorized_client"})
-_SECRET_EXPIRED = 7000222  # docs/spec/upstream/oauth.md#microsoft
+from providers.oauth import refused_grants
 
 REVOKE_SECONDS = 5.0  # an operator waits for it
 MAX_BYTES = 256 * 1024  # of a response, which holds a few tokens
@@ -98,6 +81,7 @@ class Tokens:
     Attributes:
         refresh_token: None: the present one stays valid.
         expires_at: UTC; None: unknown.
+        refresh_expires_at: The end of the refresh token, UTC; None: unknown.
         scopes: The granted scopes; empty: unknown.
         account: Address or sign-in name of the person who signed in; None: unknown.
         account_id: What identifies this account at the provider for good; None: unknown.
@@ -106,6 +90,7 @@ class Tokens:
     access_token: str = field(repr=False)
     refresh_token: str | None = field(default=None, repr=False)
     expires_at: datetime | None = None
+    refresh_expires_at: datetime | None = None
     scopes: tuple[str, ...] = ()
     account: str | None = None
     account_id: str | None = None
@@ -120,14 +105,10 @@ class _TokenResponse(msgspec.Struct):
     access_token: str
     refresh_token: str | None = None
     expires_in: float | str | None = None
+    refresh_token_expires_in: float | str | None = None
     scope: str | None = None
     id_token: str | None = None
     data: _Person | None = None
-
-
-class _ErrorResponse(msgspec.Struct):
-    error: str = ""
-    error_codes: tuple[int, ...] = ()
 
 
 class _Claims(msgspec.Struct):
@@ -233,7 +214,7 @@ class TokenEndpoint:
             max_bytes=MAX_BYTES,
             accept=(400,),
         )
-        if response.status == 400 and _error(response).error != "invalid_token":
+        if response.status == 400 and refused_grants.read(response).error != "invalid_token":
             upstream.collect(response)
             raise Refused(status=400)
 
@@ -253,7 +234,7 @@ class TokenEndpoint:
         )
         if response.status != 200:
             self._upstream.collect(response)
-            raise _denied(response)
+            raise refused_grants.failure_of(response)
         granted = response.decode(_TokenResponse)
         if not granted.access_token:
             raise Broken
@@ -261,6 +242,7 @@ class TokenEndpoint:
             access_token=granted.access_token,
             refresh_token=granted.refresh_token or None,
             expires_at=self._expiry(granted),
+            refresh_expires_at=self._moment_in(granted.refresh_token_expires_in),
             scopes=tuple((granted.scope or "").replace(",", " ").split()),
             account=_account(granted),
             account_id=_account_id(granted),
@@ -270,30 +252,21 @@ class TokenEndpoint:
         """Return the expiry that the response names, or else the claim of a JWT access token."""
         try:
             if granted.expires_in is not None:
-                now = datetime.fromtimestamp(self._clock.now(), UTC)
-                return now + timedelta(seconds=float(granted.expires_in))
+                return self._moment_in(granted.expires_in)
             seconds = _claimed_expiry(granted.access_token)
             return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
         except (ValueError, OverflowError, OSError):
             raise Broken from None
 
-
-def _error(response: Response) -> _ErrorResponse:
-    try:
-        return response.decode(_ErrorResponse)
-    except Broken:
-        return _ErrorResponse()
-
-
-def _denied(response: Response) -> ProviderFailure:
-    error = _error(response)
-    if error.error in _NEEDS_REAUTH:
-        return NeedsReauth()
-    if _SECRET_EXPIRED in error.error_codes:
-        return ClientRefused(ClientRefused.expired_sentence)
-    if error.error in _CLIENT_REFUSED:
-        return ClientRefused()
-    return Refused(status=response.status, word=error.error)
+    def _moment_in(self, seconds: float | str | None) -> datetime | None:
+        """Return the time after *seconds*; None for None."""
+        if seconds is None:
+            return None
+        try:
+            now = datetime.fromtimestamp(self._clock.now(), UTC)
+            return now + timedelta(seconds=float(seconds))
+        except (ValueError, OverflowError):
+            raise Broken from None
 
 
 def _claimed_expiry(token: str) -> float | None:

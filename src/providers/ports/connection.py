@@ -16,6 +16,8 @@ class ConnectionInfo(msgspec.Struct, frozen=True, kw_only=True):
         base_url: Origin and path prefix of the upstream.
         shared_on: The connection through which it is reached, a person's; *account_email* is then
             the mailbox (or owner of the calendar) that is shared with the person. None: its own.
+        cause: Code of the cause of a status other than active; None when nothing tells.
+        expires_at: When its credentials must be renewed, in milliseconds; None: nothing tells.
     """
 
     id: int
@@ -31,6 +33,8 @@ class ConnectionInfo(msgspec.Struct, frozen=True, kw_only=True):
     base_url: str = ""
     granted_scopes: tuple[str, ...] = ()
     shared_on: int | None = None
+    cause: str | None = None
+    expires_at: int | None = None
 
     @property
     def credential_id(self) -> int:

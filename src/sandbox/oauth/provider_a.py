@@ -19,6 +19,23 @@ from sandbox.oauth.tokens import TokenGrant
 from sandbox.world.people import YARD_ACCOUNT
 
 _UPSTREAM = "providerA"
+# Why a grant ended -> the response; most causes look alike.
+_ENDED: Mapping[str, Mapping[str, str]] = {
+    "withdrawn": {
+        "error": "invalid_grant",
+        "error_description": "Token has been expired or revoked.",
+    },
+    "deleted": {"error": "invalid_grant", "error_description": "Account has been deleted"},
+    "sign-in": {
+        "error": "invalid_grant",
+        "error_description": "reauth related error (invalid_rapt)",
+        "error_subtype": "invalid_rapt",
+    },
+    "policy": {
+        "error": "admin_policy_enforced",
+        "error_description": "Access is blocked by a policy of the organization.",
+    },
+}
 
 
 def add_routes(router: Router, server: AuthorizationServer) -> None:
@@ -94,9 +111,10 @@ class _Endpoints:
         grant = TokenGrant(upstream=_UPSTREAM, account=account, scopes=consent.scopes)
         body = self._token_body(grant)
         if consent.offline:
-            body["refresh_token"] = self._tokens.issue_refresh(
-                _UPSTREAM, grant.account, grant.scopes
-            )
+            refresh_token = self._tokens.issue_refresh(_UPSTREAM, grant.account, grant.scopes)
+            body["refresh_token"] = refresh_token
+            issued = self._tokens.read_refresh(_UPSTREAM, refresh_token)
+            body |= {} if issued is None else self._end_of(issued)
         if "openid" in consent.scopes:
             body["id_token"] = create_id_token(
                 f"{request.public}/provider-a",
@@ -109,10 +127,17 @@ class _Endpoints:
 
     def _refresh(self, form: Mapping[str, str]) -> Response:
         self._server.authenticate_client(form)
-        grant = self._tokens.read_refresh(_UPSTREAM, form.get("refresh_token", ""))
+        token = form.get("refresh_token", "")
+        grant = self._tokens.read_refresh(_UPSTREAM, token)
         if grant is None:
-            raise OAuthError("invalid_grant", "Token has been expired or revoked.")
-        return json_response(self._token_body(grant), headers=NO_STORE)
+            ended = _ENDED.get(self._tokens.why_ended(token), _ENDED["withdrawn"])
+            return json_response(ended, 400, NO_STORE)
+        return json_response(self._token_body(grant) | self._end_of(grant), headers=NO_STORE)
+
+    def _end_of(self, grant: TokenGrant) -> dict[str, Any]:
+        """Return the member of consents for a limited time, as those of a client in testing."""
+        left = self._tokens.seconds_left(grant)
+        return {} if left is None else {"refresh_token_expires_in": left}
 
     def _token_body(self, grant: TokenGrant) -> dict[str, Any]:
         return {

@@ -28,7 +28,18 @@ from sandbox.oauth.identity_tokens import create_id_token, public_keys
 from sandbox.provider_b.directory import TENANT_ID, user_id
 from sandbox.world.people import STUDIO_ACCOUNT
 
-_EXPIRED = "AADSTS70008: The refresh token has expired or was revoked."
+_REVOKED = ("invalid_grant", 70000, "The refresh token is not valid.")
+# Why a grant ended -> `error`, number and description.
+_ENDED: Mapping[str, tuple[str, int, str]] = {
+    "withdrawn": ("invalid_grant", 65001, "The user or administrator has not consented."),
+    "unused": ("invalid_grant", 700082, "The refresh token has expired due to inactivity."),
+    "limited": ("invalid_grant", 700084, "The refresh token of a single page app has expired."),
+    "password": ("invalid_grant", 50173, "The grant has expired due to it being revoked."),
+    "password-expired": ("invalid_grant", 50055, "The password is expired."),
+    "sign-in": ("interaction_required", 50076, "You must use multi-factor authentication."),
+    "policy": ("invalid_grant", 53003, "Access has been blocked by Conditional Access policies."),
+    "disabled": ("invalid_grant", 50057, "The user account is disabled."),
+}
 _APP_UPSTREAM = "collab"
 _REAL_HOST = "login.microsoftonline.com"
 _RESOURCE = "https://graph.microsoft.com/"
@@ -153,7 +164,8 @@ class _Endpoints:
             if grant is not None:
                 break
         else:
-            return _error_response("invalid_grant", 70008, _EXPIRED)
+            code, number, message = _ENDED.get(self._tokens.why_ended(old), _REVOKED)
+            return _error_response(code, number, f"AADSTS{number}: {message}")
         scopes = _narrow_scopes(grant.scopes, form.get("scope", ""))
         self._tokens.revoke(old)
         token = self._tokens.issue(

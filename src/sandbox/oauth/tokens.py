@@ -19,6 +19,9 @@ _BY_LOWER_CASE = {upstream.lower(): upstream for upstream in UPSTREAMS}
 _TABLE = """CREATE TABLE IF NOT EXISTS token (
     hash TEXT PRIMARY KEY, kind TEXT NOT NULL, upstream TEXT NOT NULL, account TEXT NOT NULL,
     scopes TEXT NOT NULL, app_only INTEGER NOT NULL, expires REAL) STRICT"""
+_ENDED_TABLE = (
+    "CREATE TABLE IF NOT EXISTS ended_grant (hash TEXT PRIMARY KEY, why TEXT NOT NULL) STRICT"
+)
 
 
 def parse_upstream(spelling: str) -> str | None:
@@ -51,6 +54,8 @@ class TokenStore:
         self._db = db
         self._clock = clock
         db.define(_TABLE)
+        db.define(_ENDED_TABLE)
+        self.refresh_lifetime_seconds: float | None = None  # of consents of a client in testing
 
     def issue(
         self,
@@ -78,9 +83,35 @@ class TokenStore:
         return self._insert("access", grant, text)
 
     def issue_refresh(self, upstream: str, account: str, scopes: Iterable[str]) -> str:
-        """Issue a refresh token; it never expires."""
-        grant = TokenGrant(upstream=upstream, account=account, scopes=tuple(scopes))
+        """Issue a refresh token, which lives for `refresh_lifetime_seconds`."""
+        lifetime = self.refresh_lifetime_seconds
+        grant = TokenGrant(
+            upstream=upstream,
+            account=account,
+            scopes=tuple(scopes),
+            expires=None if lifetime is None else self._clock() + lifetime,
+        )
         return self._insert("refresh", grant)
+
+    def seconds_left(self, grant: TokenGrant) -> int | None:
+        """Return the whole seconds until a grant expires; None for never."""
+        return None if grant.expires is None else max(0, int(grant.expires - self._clock()))
+
+    def end(self, upstream: str, account: str, why: str) -> None:
+        """End what an account has granted, for a reason that its server tells in its own words."""
+        self._db.run(
+            "INSERT OR REPLACE INTO ended_grant SELECT hash, ? FROM token"
+            " WHERE kind = 'refresh' AND upstream = ? AND account = ?",
+            why,
+            upstream,
+            account,
+        )
+        self.revoke_all(upstream, account)
+
+    def why_ended(self, token: str) -> str:
+        """Return why the grant of a refresh token ended; "" when it was revoked, or never was."""
+        row = self._db.row("SELECT why FROM ended_grant WHERE hash = ?", _hash(token))
+        return "" if row is None else str(row[0])
 
     def read(self, upstream: str, token: str) -> TokenGrant | None:
         """Return the grant of an access token; None if unknown, expired or another upstream's."""

@@ -38,6 +38,7 @@ NAMES = [
     "clock",
     "serving",
     "credentials",
+    "credentials' ends",
     "decision log",
     "connections",
     "tokens",

@@ -224,7 +224,7 @@ async def test_stored_tokens_reactivate_a_connection_that_another_process_marked
     vault.endpoint.tokens = Tokens(access_token="second", refresh_token="next")
     await put(database, keyring, accessToken="first", refreshToken="renew")
     await vault.for_connection(1).token(rejected="first")
-    await connection_rows.mark_needs_reauth(database, 1, 1, keyring, detail="refused")
+    await connection_rows.mark_needs_reauth(database, 1, 1, keyring, NeedsReauth("refused"))
     assert await status(database) == "needs_reauth"
 
     away.clear()

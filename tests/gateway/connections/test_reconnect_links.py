@@ -61,10 +61,9 @@ def test_a_link_is_for_its_own_connection(hand):
 
 def test_only_connections_that_need_consent_have_a_reconnect_link(hand):
     made = links(hand)
-    facts = {"provider": "COLLAB", "mode": "delegated", "status": "needs_reauth"}
+    facts = {"provider": "COLLAB", "mode": "delegated"}
 
     assert made.link_for(7, **facts) == made.url(7)
-    assert made.link_for(7, **{**facts, "status": "active"}) is None
     assert made.link_for(7, **{**facts, "mode": "selected_sites"}) is None
 
 

@@ -100,6 +100,8 @@ async def test_it_takes_after_its_base(admin, base, share, operator, resource):
         "canWrite": True,
         "status": "active",
         "statusDetail": None,
+        "statusCause": None,
+        "expiresAt": None,
         "reconnectUrl": None,
         "lastOkAt": None,
         "selectedSiteIds": [],

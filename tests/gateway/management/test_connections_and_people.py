@@ -5,7 +5,9 @@ import pytest_asyncio
 from sqlalchemy import text
 
 from gateway.secrets.keyring import Keyring
+from gateway.store import timestamps
 
+DAY_MS = 24 * 60 * 60 * 1000
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("emptied")]
 
 
@@ -149,6 +151,8 @@ async def test_a_connection_never_shows_its_credentials(admin, new_connection, o
         "canWrite": False,
         "status": "active",
         "statusDetail": None,
+        "statusCause": None,
+        "expiresAt": timestamps.to_text(timestamps.parse(made["createdAt"]) + 178 * DAY_MS),
         "reconnectUrl": None,
         "lastOkAt": None,
         "sharedOn": None,

@@ -110,8 +110,10 @@ class Store:
         self.saves.append(new)
         return True
 
-    async def mark_needs_reauth(self):
+    async def mark_needs_reauth(self, cause):
         self.marked += 1
+        self.cause = cause
+        return cause
 
     @contextlib.asynccontextmanager
     async def lease(self):

@@ -173,7 +173,10 @@ async def test_a_change_without_the_rights_at_the_provider_is_its_refusal(fresh,
 # -- failures ------------------------------------------------------------------------------------
 
 SENTENCES = {
-    "reconnect": "The connection needs to be reconnected.",
+    "reconnect": (
+        "The connection needs to be reconnected: its token is wrong, expired or revoked "
+        "(TOKEN_REFUSED)."
+    ),
     "refused": "The provider refused the request.",
     "broken": "The provider's response is not valid.",
     "denied": "The provider does not let the account do this.",

@@ -9,14 +9,16 @@ from sqlmodel import and_, col, select
 
 from gateway.auth.token_status import Status
 from gateway.cli.checkup.findings import Finding, fail, ok, warn
-from gateway.connections import shared
+from gateway.connections import expiry, shared
 from gateway.connections.rows import SENDING_REFUSED
 from gateway.operations import decisions, tokens
 from gateway.operations.key_rotation import credential_keys
 from gateway.secrets.keyring import Keyring
 from gateway.settings import Settings
+from gateway.store import timestamps
 from gateway.store.database import Database
 from gateway.store.tables import ConnectionRow, OperatorResource
+from providers.catalogue import causes
 from providers.catalogue.tables import WITHOUT_HTTP
 
 TIMEOUT_SECONDS = 5.0  # for an upstream to accept a connection
@@ -51,12 +53,7 @@ async def connections(store: Database) -> Finding:
     async with store.reading() as session:
         rows = (
             await session.exec(
-                select(
-                    ConnectionRow.id,
-                    shared.STATUS,
-                    OperatorResource.operator_id,
-                    ConnectionRow.status_detail,
-                )
+                select(ConnectionRow, shared.STATUS, shared.CAUSE, OperatorResource.operator_id)
                 .outerjoin(shared.BASE, shared.IS_ON_BASE)
                 .outerjoin(
                     OperatorResource,
@@ -69,23 +66,47 @@ async def connections(store: Database) -> Finding:
             )
         ).all()
     by_status: dict[str, list[str]] = {}
-    for connection_id, status, _, _ in rows:
-        by_status.setdefault(status, []).append(str(connection_id))
+    remedies: dict[str, None] = {}
+    for row, status, code, _ in rows:
+        cause = causes.known(code)
+        named = f"{row.id}" if cause is None else f"{row.id} ({cause.value})"
+        by_status.setdefault(status, []).append(named)
+        if cause is not None and cause.remedy:
+            remedies[cause.remedy] = None
     counts = ", ".join(f"{len(ids)} {status}" for status, ids in sorted(by_status.items()))
     if waiting := by_status.get("needs_reauth"):
         remedy = "`access-gateway connection reconnect ID`, or their owners' reconnect links."
+        remedy = " ".join((*remedies, remedy))
         return warn("connections", f"{counts}: {', '.join(waiting)} need a person", remedy)
     if failing := by_status.get("error"):
-        remedy = "`access-gateway connection test ID` shows the error."
+        remedy = " ".join((*remedies, "`access-gateway connection test ID` shows the error."))
         return warn("connections", f"{counts}: {', '.join(failing)} fail", remedy)
-    if reading := [str(row[0]) for row in rows if row[3] == SENDING_REFUSED]:
+    if reading := [str(row.id) for row, *_ in rows if row.status_detail == SENDING_REFUSED]:
         remedy = "Correct the login for outgoing mail, and `access-gateway connection test ID`."
         return warn("connections", f"{counts}: {', '.join(reading)} can read, and not send", remedy)
-    if unlinked := [str(row[0]) for row in rows if row[2] is None]:
+    if unlinked := [str(row.id) for row, *_, linked in rows if linked is None]:
         remedy = "Link their operators to the resources again, or remove the connections."
         detail = f"{counts}: no token reaches {', '.join(unlinked)}, whose operators are not linked"
         return warn("connections", detail, remedy)
     return ok("connections", counts or "none yet")
+
+
+async def endings(store: Database, keyring: Keyring) -> Finding:
+    """Find the connections whose credentials end soon."""
+    ending = await expiry.ending(store, keyring)
+    name = "credentials' ends"
+    if not ending:
+        return ok(name, "none within three days")
+    detail = ", ".join(
+        f"{each.id} on {timestamps.from_ms(each.expires_at):%Y-%m-%d %H:%M} UTC" for each in ending
+    )
+    remedies = []
+    if not all(each.for_want_of_use for each in ending):
+        remedies.append("`access-gateway connection reconnect ID --link` makes an owner's link.")
+    if any(each.for_want_of_use for each in ending):
+        unused = ", ".join(str(each.id) for each in ending if each.for_want_of_use)
+        remedies.append(f"`access-gateway connection test ID` is a use of {unused}.")
+    return warn(name, f"they end: {detail}", " ".join(remedies))
 
 
 async def access_tokens(store: Database) -> Finding:

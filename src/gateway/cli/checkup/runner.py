@@ -39,9 +39,11 @@ async def _stores(store: Database, settings: Settings, *, offline: bool) -> list
     try:
         keyring = deployment.keyring_of(settings)
         results.append(await accounts.credentials(store, keyring))
+        results.append(await accounts.endings(store, keyring))
         results.append(await accounts.decision_log(store, keyring))
     except WeakSecret:
-        results += [unknown(name, "secrets") for name in ("credentials", "decision log")]
+        names = ("credentials", "credentials' ends", "decision log")
+        results += [unknown(name, "secrets") for name in names]
     results.append(await accounts.connections(store))
     results.append(await accounts.access_tokens(store))
     if not offline:

@@ -28,6 +28,8 @@ _COLUMNS = {
     "canWrite": "WRITES",
     "resourceId": "RESOURCE",
     "lastOkAt": "LAST OK",
+    "expiresAt": "ENDS",
+    "statusCause": "CAUSE",
     "statusDetail": "DETAIL",
 }
 

@@ -16,7 +16,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway.audit.changes import note
 from gateway.auth import tokens
-from gateway.connections import reconnect_links, shared
+from gateway.connections import expiry, reconnect_links, shared
 from gateway.connections import rows as connection_rows
 from gateway.connections.reconnect_links import ReconnectLinks
 from gateway.operations import resources, rows, views
@@ -28,6 +28,7 @@ from gateway.operations.validation import invalid, validated
 from gateway.secrets.keyring import Keyring
 from gateway.store import timestamps
 from gateway.store.tables import ConnectionRow, Operator, Resource
+from providers.catalogue import causes
 from providers.catalogue import tables as catalogue
 from providers.ports.checks import Finding, Outcome
 
@@ -220,13 +221,12 @@ class ConnectionService:
             row.base_url = self._base_url(row.provider, changed.base_url)
         if changed.credentials is not None:
             store_credentials(row, changed.credentials, self.keyring)
-            if row.status != "disabled":
-                row.status, row.status_detail = "active", None
+            connection_rows.set_active(row)
         elif "credentials" in members:
-            row.credentials = None
+            row.credentials = row.expires_at = None
         row.can_write |= row.shared_on is None and can_submit(row, self.keyring)
         if "status" in members:
-            row.status, row.status_detail = changed.status, None
+            row.status, row.status_detail, row.status_cause = changed.status, None, None
         row.updated_at = timestamps.now_ms()
         session.add(row)
         if members & {"credentials", "granted_scopes"}:
@@ -266,15 +266,14 @@ class ConnectionService:
 
     def view(self, row: ConnectionRow) -> views.Connection:
         """Return the API's Connection object of a row of `shared.resolved`, without credentials."""
-        link = None
-        if self.links is not None:
-            link = self.links.link_for(
-                row.shared_on or row.id or 0,
-                provider=row.provider,
-                mode=row.mode,
-                status=row.status,
-            )
-        return views.Connection.of(row, reconnect_url=link)
+        link, due = None, causes.renewal_due(row.status, row.expires_at)
+        if self.links is not None and due is not None and due <= timestamps.now_ms():
+            credential_id = row.shared_on or row.id or 0
+            link = self.links.link_for(credential_id, provider=row.provider, mode=row.mode)
+        ends = row.expires_at
+        if ends is None and row.shared_on is None:
+            ends = expiry.unused_end(row, self.keyring)
+        return views.Connection.of(row, reconnect_url=link, expires_at=ends)
 
     def _base_url(self, provider: str, url: str | None) -> str | None:
         own_server = catalogue.CONNECTORS[provider].own_server

@@ -48,9 +48,9 @@ class Credentials(Input):
 
 _CREDENTIAL_FORMS = (  # required members, optional members
     ({"accessToken"}, {"refreshToken", "expiresAt"}),
-    ({"clientId", "clientSecret", "tenant"}, set[str]()),
+    ({"clientId", "clientSecret", "tenant"}, {"expiresAt"}),
     ({"apiToken"}, set[str]()),
-    ({"username", "password"}, {"submissionUrl"}),
+    ({"username", "password"}, {"submissionUrl", "expiresAt"}),
     ({"username", "accessToken"}, {"expiresAt", "submissionUrl"}),
     (
         {"username", "accessToken", "refreshToken", "tokenUrl", "clientId"},
@@ -58,8 +58,9 @@ _CREDENTIAL_FORMS = (  # required members, optional members
     ),
 )
 _CREDENTIAL_FORMS_TEXT = (
-    "accessToken (refreshToken, expiresAt); clientId, clientSecret, tenant; apiToken; "
-    "username, password (submissionUrl); username, accessToken (expiresAt, submissionUrl); "
+    "accessToken (refreshToken, expiresAt); clientId, clientSecret, tenant (expiresAt); apiToken; "
+    "username, password (submissionUrl, expiresAt); "
+    "username, accessToken (expiresAt, submissionUrl); "
     "username, accessToken, refreshToken, tokenUrl, clientId (expiresAt, clientSecret, "
     "submissionUrl)"
 )

@@ -9,7 +9,7 @@ from providers.connectors.imap import reading
 from providers.connectors.imap.account_memory import AccountMemory
 from providers.connectors.imap.folders import Role, read_folders
 from providers.connectors.imap.sign_in import Connection, SignIn, read_access
-from providers.failures import ProviderFailure, Throttled
+from providers.failures import NeedsReauth, ProviderFailure, Throttled
 from providers.imap import parsing
 from providers.imap.connecting import remedy_of
 from providers.imap.pool import MAX_SESSIONS
@@ -198,11 +198,14 @@ def _since(began: float) -> int:
 def _without_notes(sign_in: SignIn) -> SignIn:
     """Return the login without what notes its refusals at the connection."""
 
-    async def note_nothing(*, refused: bool = False) -> None:
+    async def note_nothing(*, refused: bool) -> None:
         del refused
+
+    async def leave(failure: NeedsReauth) -> None:
+        del failure
 
     async def renew() -> SignIn | None:
         renewed = await sign_in.renew()
         return None if renewed is None else _without_notes(renewed)
 
-    return sign_in._replace(refused=note_nothing, note_submission=note_nothing, renew=renew)
+    return sign_in._replace(refused=leave, note_submission=note_nothing, renew=renew)

@@ -49,7 +49,7 @@ class SignIn(NamedTuple):
 
     account: Account
     ids: MessageIds
-    refused: Callable[[], Awaitable[None]]
+    refused: Callable[[NeedsReauth], Awaitable[None]]
     submission: Account | None = None
     renew: Callable[[], "Awaitable[SignIn | None]"] = _cannot_renew
     note_submission: NoteSubmission = _note_nothing
@@ -76,8 +76,8 @@ def read_access(opening: Opening) -> ImapAccess:
             listener(CallEvent(info.provider, method, outcome, began, ended, info.id))
 
     def sign_in(login: Login) -> SignIn:
-        async def refused() -> None:
-            await logins.mark_refused(info.credential_id, login)
+        async def refused(failure: NeedsReauth) -> None:
+            await logins.mark_refused(info.credential_id, login, failure)
 
         async def renew() -> SignIn | None:
             renewed = await logins.renew(info.credential_id, login)
@@ -162,8 +162,8 @@ class Connection:
                 if not await self._renew():
                     raise
                 return await run(self.sign_in.account)
-        except NeedsReauth:
-            await self.sign_in.refused()
+        except NeedsReauth as failure:
+            await self.sign_in.refused(failure)
             raise
 
     async def _renew(self) -> bool:
