@@ -31,16 +31,19 @@ _EXTRAS: Mapping[str, tuple[str, str]] = MappingProxyType(
 )
 
 
-def is_of_extra(module: str) -> bool:
-    """Return whether a module is installed by an extra alone."""
-    return module.partition(".")[0] in _EXTRAS
+def may_be_missing(module: str) -> bool:
+    """Return whether an installation may lack a module: an extra's, or the sandbox's."""
+    package = module.partition(".")[0]
+    return package == "sandbox" or package in _EXTRAS
 
 
 def missing_module(module: str) -> str:
-    """Name a module that is not installed, and the command that installs it with its extra."""
+    """Name a module that is not installed, and what to do about it."""
     package = module.partition(".")[0]
     sentence = f"The module {package} is not installed."
-    if not is_of_extra(module):
+    if package == "sandbox":  # the image leaves it out
+        return f"{sentence} The sandbox and the demo run in a checkout: ./run demo."
+    if package not in _EXTRAS:
         return sentence
     extra, user = _EXTRAS[package]
     wheel = f"access_gateway-{VERSION}-py3-none-any.whl"

@@ -130,7 +130,7 @@ def _sentences(problem: Exception) -> Sequence[str]:  # noqa: C901 - one case pe
     from pydantic import ValidationError
     from sqlalchemy.exc import ArgumentError, DBAPIError
 
-    from gateway.errors import CommandError, is_of_extra, missing_module
+    from gateway.errors import CommandError, may_be_missing, missing_module
     from gateway.operations.rows import NoSuchRow, UnknownReference
     from gateway.secrets.keyring import WeakSecret
     from gateway.settings import NotConfigured
@@ -159,7 +159,7 @@ def _sentences(problem: Exception) -> Sequence[str]:  # noqa: C901 - one case pe
             return (f"AGW_DATABASE_URL is not a valid database URL: {forms}",)
         case DBAPIError() | sqlite.Error():
             return (f"The database refused: {reason(problem)}",)
-        case ModuleNotFoundError() if is_of_extra(problem.name or ""):
+        case ModuleNotFoundError() if may_be_missing(problem.name or ""):
             return (missing_module(problem.name or ""),)
         case OSError():
             return (f"{problem.strerror or problem}: {problem.filename or ''}".rstrip(": "),)

@@ -1,4 +1,4 @@
-"""Without the packages of an extra, what needs them names the extra; the gateway needs none."""
+"""What needs a package that is not installed names it: of an extra, or the sandbox."""
 
 import os
 import subprocess
@@ -48,6 +48,19 @@ def test_a_command_names_the_missing_extra_in_one_sentence(tmp_path):
 
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.splitlines() == [SENTENCE]
+
+
+@pytest.mark.slow  # a process
+@pytest.mark.parametrize("command", ["demo", "sandbox"])
+def test_a_command_says_where_the_sandbox_is(tmp_path, command):
+    program = WITHOUT_EXTRA.format(module="sandbox", words=[command, "--port", "0"])
+    done = run(program, tmp_path)
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.splitlines() == [
+        "The module sandbox is not installed. The sandbox and the demo run in a checkout: "
+        "./run demo."
+    ]
 
 
 @pytest.mark.slow  # a process
