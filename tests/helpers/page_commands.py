@@ -63,6 +63,8 @@ def clone(folder: Path) -> Path:
         if (REPOSITORY / name).is_file():
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(REPOSITORY / name, copy / name)
+    for cache in (REPOSITORY / "src").rglob("__pycache__"):  # else each clone compiles all modules
+        shutil.copytree(cache, copy / cache.relative_to(REPOSITORY))
     python = copy / ".venv/bin/python"
     python.parent.mkdir(parents=True)
     python.write_text(f'#!/bin/sh\nPYTHONPATH={copy}/src exec {sys.executable} "$@"\n')

@@ -11,6 +11,7 @@ from sandbox.mail.store import NewMail
 from sandbox.volume import mail as volume
 from sandbox.world.mail import mailboxes
 
+MESSAGES = 30_000  # one in a thousand makes a page of them
 MAX_UNITS = 1500
 MAX_PAGES = 5
 
@@ -83,8 +84,9 @@ async def test_a_large_mailbox_costs_what_a_small_one_costs(provider, monkeypatc
         mailboxes.seed(state.database, state.mails)
         demo = await costs(account, await known_of_demo(account))
     async with opened(provider) as account:
-        volume.fill(account.sandbox.state.mails, account.mailbox, date(2026, 11, 20))
-        assert len(account.stored()) == volume.MESSAGES
+        volume.fill(
+            account.sandbox.state.mails, account.mailbox, date(2026, 11, 20), messages=MESSAGES
+        )
         common = {"recipient": "desk 3", "label": volume.LABEL}
         large = [await costs(account, {**known, **common}) for known in LARGE]
 
