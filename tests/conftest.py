@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from itertools import count
 from pathlib import Path
 
+import httpx
 import msgspec
 import pytest
 import pytest_asyncio
@@ -57,6 +58,10 @@ if importlib.util.find_spec("sniffio") is None:
 # a tenth of the time, and finds little.
 gc.set_threshold(50_000, 20, 50)
 
+# Clients of the tests have the patience of a busy machine; the product's have limits of their own.
+for step in ("connect", "read", "write", "pool"):
+    setattr(httpx._config.DEFAULT_TIMEOUT_CONFIG, step, 60.0)
+
 # Nobody balances load to the servers of most tests: they stop without the pause for it.
 os.environ.setdefault("AGW_DRAIN_SECONDS", "0")
 
@@ -69,16 +74,27 @@ EXCLUDED_MARKS = (
 
 
 def pytest_ignore_collect(collection_path, config):
-    """Do not import a module all of whose tests the run leaves out by their mark."""
-    excluded = [mark for mark in EXCLUDED_MARKS if f"not {mark}" in config.option.markexpr]
-    if not excluded:
-        return None
+    """
+    Do not import a module of which the run selects no test.
+
+    `./run test` leaves out modules that are marked whole; suites such as "slow or hypothesis" leave
+    out modules that name none of these words.
+    """
+    expression = config.option.markexpr
     modules = collection_path.rglob("test_*.py") if collection_path.is_dir() else [collection_path]
     modules = [path for path in modules if path.match("test_*.py")]
-    marks = "|".join(excluded)
-    marked = re.compile(rf"^pytestmark = (\[\s*)?pytest\.mark\.({marks})\b", re.MULTILINE)
-    is_excluded = modules and all(marked.search(module.read_text()) for module in modules)
-    return True if is_excluded else None
+    if excluded := [mark for mark in EXCLUDED_MARKS if f"not {mark}" in expression]:
+        marks = "|".join(excluded)
+        marked = re.compile(rf"^pytestmark = (\[\s*)?pytest\.mark\.({marks})\b", re.MULTILINE)
+        is_left_out = all(marked.search(module.read_text()) for module in modules)
+    elif re.fullmatch(r"\w+( or \w+)*", expression):
+        named = re.compile(rf"\b({expression.replace(' or ', '|')})\b")
+        fixtures = {module.with_name("conftest.py") for module in modules}  # they may have marks
+        texts = [*modules, *filter(Path.is_file, fixtures)]
+        is_left_out = not any(named.search(text.read_text()) for text in texts)
+    else:
+        return None
+    return True if modules and is_left_out else None
 
 
 @pytest.hookimpl(wrapper=True)

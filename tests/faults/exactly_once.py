@@ -275,7 +275,7 @@ def issue(run: Run) -> dict[str, str]:
 
 async def answering(url: str) -> None:
     """Wait until *url* is answered; a frozen process may hold what a starting one waits for."""
-    async with asyncio.timeout(180), httpx.AsyncClient() as client:
+    async with asyncio.timeout(180), httpx.AsyncClient(timeout=60) as client:
         while True:
             try:
                 await client.get(url)
@@ -464,7 +464,7 @@ async def disturb(run: Run, failing: asyncio.Task[None]) -> None:
 
 async def recover(run: Run, upstream: str) -> None:
     """End the faults of *upstream*."""
-    async with asyncio.timeout(60), httpx.AsyncClient(base_url=run.upstream) as control:
+    async with asyncio.timeout(60), httpx.AsyncClient(base_url=run.upstream, timeout=60) as control:
         while True:
             with contextlib.suppress(httpx.HTTPError):
                 await control.delete(f"/faults/{upstream}")
