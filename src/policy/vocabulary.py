@@ -150,6 +150,7 @@ class EmailField(StrEnum):
     ATTACHMENTS = "attachments"
     LABELS = "labels"
     IMPORTANCE = "importance"
+    CONNECTION_ID = "connection_id"
 
 
 class CalendarField(StrEnum):
@@ -165,6 +166,7 @@ class CalendarField(StrEnum):
     JOIN_URL = "join_url"
     LABELS = "labels"
     RECURRENCE = "recurrence"
+    CONNECTION_ID = "connection_id"
 
 
 class TaskField(StrEnum):

@@ -189,7 +189,7 @@ async def verdicts(world, random, ids):
 
 @pytest.mark.tries(10, 150)
 def test_tool_rest_and_graphql_agree(world_template, tmp_path, tries):
-    random, seen, differing = Random(33), {}, []
+    random, seen, differing = Random(1), {}, []
     with whole_world.opened(world_template, tmp_path / "whole") as world:
         ids = {name: str(value) for name, value in world.parameters.items()}
         for _ in range(tries):

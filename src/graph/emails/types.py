@@ -108,6 +108,11 @@ class Email:
     labels = masked(EmailField.LABELS, "Labels or categories.")
     importance = masked(EmailField.IMPORTANCE, "The importance.", graphql_type=Importance | None)
     provider = _Provider
+    connection_id = masked(
+        EmailField.CONNECTION_ID,
+        "The connection of the mailbox that it was read from.",
+        graphql_type=Long | None,
+    )
     access_info = visible(ACCESS_INFO, resolver=access_info)
 
 

@@ -75,6 +75,11 @@ class Event:
     is_recurring_event = masked(
         CalendarField.RECURRENCE, "Whether it is an occurrence of a recurring event."
     )
+    connection_id = masked(
+        CalendarField.CONNECTION_ID,
+        "The connection of the account whose calendar has it.",
+        graphql_type=Long | None,
+    )
 
 
 @output

@@ -23,7 +23,7 @@ from providers.search_text import upstream_terms
 MAX_LIMIT = 50  # docs/spec/people.md#parameters
 
 _FIELDS = {EmailField.FROM: "from_", EmailField.TO: "to", EmailField.CC: "cc"}
-_BEYOND_MAIL = tuple(acquaintances.OPERATIONS.values())
+_BEYOND_MAIL = tuple(dict.fromkeys(acquaintances.OPERATIONS.values()))
 
 Argument = strawberry.argument
 

@@ -86,7 +86,7 @@ class MergedEvents:
         key, port = await self._locate(event_id, allowed)
         read = port.event(key.calendar_key.calendar, key.event, projection=projection)
         event = await fanout.with_timeout(read, self._timeout_seconds)
-        return structs.replace(event, id=event_id, calendar_id=key.calendar_id)
+        return _public(event, event_id, key.calendar_id, key.calendar_key)
 
     async def events_by_id(
         self,
@@ -131,7 +131,9 @@ class MergedEvents:
         except ProviderFailure:
             return {}
         return {
-            event_id: structs.replace(event, id=event_id, calendar_id=keys[event_id].calendar_id)
+            event_id: _public(
+                event, event_id, keys[event_id].calendar_id, keys[event_id].calendar_key
+            )
             for event_id, name in names.items()
             if (event := events.get(name)) is not None
         }
@@ -200,7 +202,7 @@ class MergedEvents:
         return EventPage(
             events=tuple(
                 [
-                    structs.replace(event, id=public_id, calendar_id=calendar.calendar_id)
+                    _public(event, public_id, calendar.calendar_id, calendar.key)
                     for _, public_id, event, calendar in page
                 ]
             ),
@@ -208,6 +210,13 @@ class MergedEvents:
             total_exact=exact,
             warnings=warnings,
         )
+
+
+def _public(event: Event, public_id: str, calendar_id: int, key: CalendarKey) -> Event:
+    """Return an event with its public ids, and the connection that it was read from."""
+    return structs.replace(
+        event, id=public_id, calendar_id=calendar_id, connection_id=key.connection
+    )
 
 
 async def _sorted_matches(

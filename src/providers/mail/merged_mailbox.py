@@ -29,7 +29,7 @@ from providers.records import mail as mail_records
 from providers.write_previews import current_preview
 
 T = TypeVar("T")
-Pair = tuple[ConnectionInfo, mail.MailPort]
+Pair = merging.Pair
 
 _BEGINNING = merging.ConnectionPosition()
 
@@ -120,24 +120,23 @@ class MergedMailbox:
         Raises:
             Missing: The id is not one of ours, or no mailbox of its provider has it.
         """
-        provider, native, candidates = self._candidates(email_id)
-        if len(candidates) == 1:
-            email = await candidates[0][1].get(native, projection=projection)
-        else:
-            email = await read_from_first_holder(
-                candidates, lambda port: port.get(native, projection=projection)
-            )
-        return merging.with_prefixed_ids((email,), provider, projection)[0]
+
+        async def read(pair: Pair, native: str) -> mail_records.Email:
+            email = await pair[1].get(native, projection=projection)
+            return merging.shown(pair, [email], projection)[0]
+
+        return await self.first_holder(email_id, read)
 
     async def get_many(
         self, email_ids: Sequence[str], *, projection: AbstractSet[str]
     ) -> dict[str, mail_records.Email | ProviderFailure]:
         """Read messages by their prefixed ids; one entry per id, a failure as `get`'s."""
-        return await self.first_holders(
-            email_ids,
-            lambda port, natives: port.get_many(natives, projection=projection),
-            lambda provider, email: merging.with_prefixed_ids([email], provider, projection)[0],
-        )
+
+        async def read(pair: Pair, natives: Sequence[str]) -> Mapping[str, mail_records.Email]:
+            emails = await pair[1].get_many(natives, projection=projection)
+            return dict(zip(emails, merging.shown(pair, emails.values(), projection), strict=True))
+
+        return await self.first_holders(email_ids, read)
 
     async def thread(self, thread_id: str, *, projection: AbstractSet[str]) -> mail_records.Thread:
         """
@@ -146,20 +145,25 @@ class MergedMailbox:
         Raises:
             Missing: As `get`; also when nothing but drafts and trash is left of it.
         """
-        provider, thread = await self.first_holder(
-            thread_id, lambda port, native: port.thread(native, projection=projection)
-        )
-        return _prefixed_thread(provider, thread, projection)
+
+        async def read(pair: Pair, native: str) -> mail_records.Thread:
+            thread = await pair[1].thread(native, projection=projection)
+            return merging.shown_thread(pair, thread, projection)
+
+        return await self.first_holder(thread_id, read)
 
     async def threads(
         self, thread_ids: Sequence[str], *, projection: AbstractSet[str]
     ) -> dict[str, mail_records.Thread | ProviderFailure]:
         """Read conversations by their prefixed ids; one entry per id, a failure as `thread`'s."""
-        return await self.first_holders(
-            thread_ids,
-            lambda port, natives: port.threads(natives, projection=projection),
-            lambda provider, thread: _prefixed_thread(provider, thread, projection),
-        )
+
+        async def read(pair: Pair, natives: Sequence[str]) -> Mapping[str, mail_records.Thread]:
+            threads = await pair[1].threads(natives, projection=projection)
+            return {
+                name: merging.shown_thread(pair, each, projection) for name, each in threads.items()
+            }
+
+        return await self.first_holders(thread_ids, read)
 
     async def attachment(self, email_id: str, attachment_id: str) -> mail.AttachmentFile:
         """
@@ -168,10 +172,9 @@ class MergedMailbox:
         Raises:
             Missing: As `get`; also when the message has no such attachment.
         """
-        _, file = await self.first_holder(
-            email_id, lambda port, native: port.attachment(native, attachment_id)
+        return await self.first_holder(
+            email_id, lambda pair, native: pair[1].attachment(native, attachment_id)
         )
-        return file
 
     async def send(self, connection_id: int, draft: mail.Draft) -> mail_records.SentMessage:
         """
@@ -255,18 +258,18 @@ class MergedMailbox:
         provider, native = parts
         return provider, native, self._by_provider.get(provider, [])
 
-    async def first_holder(
-        self, mail_id: str, read: Callable[[mail.MailPort, str], Awaitable[T]]
-    ) -> tuple[str, T]:
-        """Read an object by its prefixed id; return its provider as well. Raises as `get`."""
-        provider, native, candidates = self._candidates(mail_id)
-        return provider, await read_from_first_holder(candidates, lambda port: read(port, native))
+    async def first_holder(self, mail_id: str, read: Callable[[Pair, str], Awaitable[T]]) -> T:
+        """Read an object by its prefixed id. Raises as `get`."""
+        _, native, candidates = self._candidates(mail_id)
+        if len(candidates) == 1:
+            return await read(candidates[0], native)
+        pairs = [(pair[0], pair) for pair in candidates]
+        return await read_from_first_holder(pairs, lambda pair: read(pair, native))
 
     async def first_holders(
         self,
         mail_ids: Sequence[str],
-        read: Callable[[mail.MailPort, Sequence[str]], Awaitable[Mapping[str, T]]],
-        prefixed: Callable[[str, T], T],
+        read: Callable[[Pair, Sequence[str]], Awaitable[Mapping[str, T]]],
     ) -> dict[str, T | ProviderFailure]:
         """Read objects of all providers at once; one entry per id."""
         results: dict[str, T | ProviderFailure] = {mail_id: Missing() for mail_id in mail_ids}
@@ -277,14 +280,10 @@ class MergedMailbox:
                 natives.setdefault(parts[0], {})[parts[1]] = mail_id
 
         async def read_provider(provider: str, mail_id_by_native: Mapping[str, str]) -> None:
-            candidates = self._by_provider.get(provider, [])
-            read_results = await read_many_from_first_holders(
-                candidates, list(mail_id_by_native), read
-            )
+            pairs = [(pair[0], pair) for pair in self._by_provider.get(provider, [])]
+            read_results = await read_many_from_first_holders(pairs, list(mail_id_by_native), read)
             for native, result in read_results.items():
-                results[mail_id_by_native[native]] = (
-                    result if isinstance(result, ProviderFailure) else prefixed(provider, result)
-                )
+                results[mail_id_by_native[native]] = result
 
         await asyncio.gather(*(read_provider(*entry) for entry in natives.items()))
         return results
@@ -320,16 +319,6 @@ class MergedMailbox:
                     raise mail.ReadOnlyMailbox from None
             raise
         return _sent(sent, provider)
-
-
-def _prefixed_thread(
-    provider: str, thread: mail_records.Thread, projection: AbstractSet[str]
-) -> mail_records.Thread:
-    return mail_records.Thread(
-        id=ids.join_mail_id(provider, thread.id),
-        provider=provider,
-        messages=tuple(merging.with_prefixed_ids(thread.messages, provider, projection)),
-    )
 
 
 def _connection_id(pair: Pair) -> int:

@@ -18,9 +18,10 @@ from providers import ids
 from providers.fanout import ConnectionWarning
 from providers.mail.scanning import end_of_millisecond, position
 from providers.ports.connection import ConnectionInfo
-from providers.ports.mail import MailPosition, MailSlice
+from providers.ports.mail import MailPort, MailPosition, MailSlice
 from providers.records import mail as mail_records
 
+Pair = tuple[ConnectionInfo, MailPort]
 Rank = tuple[int, str]
 Entry = tuple[Rank, int, "MailboxSlice"]  # ordered by rank, then by connection id
 
@@ -118,7 +119,7 @@ class MailboxSlice(msgspec.Struct, frozen=True):
     def emails(self, count: int, projection: AbstractSet[str]) -> Sequence[mail_records.Email]:
         """Return the first *count* of its messages as `with_prefixed_ids` does."""
         emails, hidden = self.answer.emails[:count], self.answer.hidden
-        records = with_prefixed_ids(emails, self.info.provider, projection)
+        records = with_prefixed_ids(emails, self.info, projection)
         return [without(record, hidden) for record in records] if hidden else records
 
     def position_after(self, count: int, end: PageEnd | None) -> ConnectionPosition:
@@ -260,11 +261,21 @@ def without(email: mail_records.Email, hidden: AbstractSet[str]) -> mail_records
 
 
 def with_prefixed_ids(
-    emails: Iterable[mail_records.Email], provider: str, projection: AbstractSet[str]
+    emails: Iterable[mail_records.Email],
+    info: ConnectionInfo,
+    projection: AbstractSet[str],
+    *,
+    hidden: AbstractSet[str] = frozenset(),
 ) -> list[mail_records.Email]:
-    """Prefix the ids of emails; drop the received time, which is always read, unless wanted."""
+    """
+    Prefix the ids of emails, and name their connection unless it is *hidden*.
+
+    The received time, which is always read, is dropped unless wanted.
+    """
     keep_received_at = "received_at" in projection
+    provider = info.provider
     prefix = ids.join_mail_id(provider, "")
+    connection = None if "connection_id" in hidden else info.id
     return [
         replace(
             email,
@@ -272,6 +283,29 @@ def with_prefixed_ids(
             provider=provider,
             thread_id=email.thread_id and prefix + email.thread_id,
             received_at=email.received_at if keep_received_at else None,
+            connection_id=connection,
         )
         for email in emails
     ]
+
+
+def shown(
+    pair: Pair, emails: Iterable[mail_records.Email], projection: AbstractSet[str]
+) -> list[mail_records.Email]:
+    """Return emails of one mailbox with prefixed ids and their connection."""
+    info, port = pair
+    hidden: AbstractSet[str] = getattr(
+        port, "hidden", frozenset()
+    )  # of an account with settings of its own
+    return with_prefixed_ids(emails, info, projection, hidden=hidden)
+
+
+def shown_thread(
+    pair: Pair, thread: mail_records.Thread, projection: AbstractSet[str]
+) -> mail_records.Thread:
+    """Return a conversation with its messages as `shown`."""
+    return mail_records.Thread(
+        id=ids.join_mail_id(pair[0].provider, thread.id),
+        provider=pair[0].provider,
+        messages=tuple(shown(pair, thread.messages, projection)),
+    )

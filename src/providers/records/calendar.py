@@ -7,7 +7,7 @@ Times are UTC. A whole-day event lasts from 00:00 UTC to 00:00 UTC, whatever its
 from datetime import datetime
 from typing import Literal
 
-from providers.records.base import Mark, Record
+from providers.records.base import Long, Mark, Record
 
 AttendeeResponse = Literal["accepted", "declined", "tentative", "needsAction"]
 
@@ -36,6 +36,7 @@ class Event(Record, frozen=True):
         organizer: An address.
         series: The native id of the series that it is an instance of, or that it is itself; None
             for a single event.
+        connection_id: The connection of its calendar; None in a connector's records.
     """
 
     id: str
@@ -53,6 +54,7 @@ class Event(Record, frozen=True):
     labels: tuple[str, ...] | None = None
     is_recurring_event: bool | None = None
     series: str | None = None
+    connection_id: Long | None = None
 
     @property
     def recurring_id(self) -> str | None:

@@ -27,7 +27,12 @@ class Attachment(Record, AttachmentMark, frozen=True, rename="camel"):
 
 
 class Email(Record, frozen=True):
-    """One message. `body_type` is "text" or "html"; `importance` "low", "normal" or "high"."""
+    """
+    One message. `body_type` is "text" or "html"; `importance` "low", "normal" or "high".
+
+    Attributes:
+        connection_id: The connection that it was read from; not set by connectors.
+    """
 
     id: str
     provider: str
@@ -47,6 +52,7 @@ class Email(Record, frozen=True):
     attachments: tuple[Attachment, ...] | None = None
     labels: tuple[str, ...] | None = None
     importance: str | None = None
+    connection_id: Long | None = None
 
 
 class StoredDraft(Record, frozen=True):

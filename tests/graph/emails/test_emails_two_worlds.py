@@ -96,7 +96,7 @@ async def test_hidden_fields_are_null_and_listed(ask, world):
 
     info = (
         "Hidden email fields: to, cc, bcc, body_preview, body, sent_at, received_at, "
-        "attachments, labels, importance."
+        "attachments, labels, importance, connection_id."
     )
     assert body == {
         "data": {
@@ -126,6 +126,7 @@ async def test_hidden_fields_are_null_and_listed(ask, world):
                         "attachments",
                         "labels",
                         "importance",
+                        "connectionId",
                     ],
                     "PersonMatch": ["lastContact"],
                     "Thread": ["lastMessageAt"],

@@ -90,10 +90,12 @@ async def test_hidden_fields_are_listed_by_name(agendas):
                 "labels",
                 "isRecurringEvent",
                 "series",
+                "connectionId",
             ]
         },
         "accessInfo": "Hidden event fields: description, location, organizer, attendees, "
-        "join_url, labels, recurrence. Visible event fields may still show hidden ones: "
+        "join_url, labels, recurrence, connection_id. "
+        "Visible event fields may still show hidden ones: "
         "location (in title), join_url (in title).",
     }
 

@@ -19,7 +19,7 @@ from sandbox.calendar.records import Attendee
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 
 EVENT = """id title description location startUtc endUtc allDay status organizer
-    attendees { email name response } joinUrl labels isRecurringEvent"""
+    attendees { email name response } joinUrl labels isRecurringEvent connectionId"""
 DOCUMENT = f"""{{
     all: calendarEvents {{ events {{ {EVENT} }} meta {{ totalCount hasMore }} }}
     found: calendarEvents(q: "amber", limit: 1) {{ events {{ id }} meta {{ totalCount hasMore }} }}
@@ -129,11 +129,32 @@ async def test_a_hidden_value_changes_neither_answers_nor_calls(agendas, word):
     assert whole != (await agendas.get("/events")).json()
 
 
+async def test_each_event_names_the_connection_of_its_calendar(agendas):
+    document = "{ calendarEvents { events { id title connectionId } } }"
+    listed = await agendas.ask(document, await agendas.token())
+    events = listed["data"]["calendarEvents"]["events"]
+    single = (
+        "{ "
+        + " ".join(
+            f'e{at}: calendarEvent(eventId: "{event["id"]}") {{ event {{ connectionId }} }}'
+            for at, event in enumerate(events)
+        )
+        + " }"
+    )
+    read = await agendas.ask(single, await agendas.token())
+
+    assert {event["connectionId"] for event in events} == set(agendas.connections.values())
+    assert [each["event"]["connectionId"] for each in read["data"].values()] == [
+        event["connectionId"] for event in events
+    ]
+
+
 # Members that a word hides: docs/spec/masks.md#calendar-fields.
 MEMBERS = {word: (word.value,) for word in CalendarField} | {
     CalendarField.JOIN_URL: ("joinUrl",),
     CalendarField.TIMES: ("startUtc", "endUtc", "allDay"),
     CalendarField.RECURRENCE: ("isRecurringEvent",),
+    CalendarField.CONNECTION_ID: ("connectionId",),
 }
 
 

@@ -351,7 +351,7 @@ async def test_a_masked_value_is_null_and_not_fetched(client, world):
     assert list(page["emails"][0]) == list(lease(world))
     assert page["accessInfo"] == (
         "Hidden email fields: from, to, cc, bcc, body_preview, body, sent_at, attachments, "
-        "labels, importance. "
+        "labels, importance, connection_id. "
         "Visible email fields may still show hidden ones: sent_at (in received_at)."
     )
     assert list(page)[-1] == "accessInfo"
@@ -550,6 +550,7 @@ MEMBERS = {word: (word.value,) for word in EmailField} | {
     EmailField.BODY: ("body", "bodyType"),
     EmailField.SENT_AT: ("sentAt",),
     EmailField.RECEIVED_AT: ("receivedAt", "lastMessageAt"),
+    EmailField.CONNECTION_ID: (),  # GraphQL alone
 }
 READS = [
     f"{MESSAGES}?includeBody=true",

@@ -51,9 +51,7 @@ class MergedDrafts:
             ProviderFailure: A mailbox failed.
         """
         identities = await self._mailbox.first_holders(
-            [email.id for email in emails],
-            lambda port, natives: port.drafts.identities(natives),
-            lambda _, identity: identity,
+            [email.id for email in emails], lambda pair, natives: pair[1].drafts.identities(natives)
         )
         drafts = []
         for email in emails:
@@ -72,12 +70,12 @@ class MergedDrafts:
             Missing: No mailbox has it.
         """
 
-        async def read(port: MailPort, native: str) -> tuple[DraftIdentity, mail_records.Email]:
-            identity = await port.drafts.locate(native)
-            return identity, await port.get(identity.message_id, projection=projection)
+        async def read(pair: Pair, native: str) -> mail_records.StoredDraft:
+            identity = await pair[1].drafts.locate(native)
+            email = await pair[1].get(identity.message_id, projection=projection)
+            return _record(identity, merging.shown(pair, [email], projection)[0])
 
-        provider, (identity, email) = await self._mailbox.first_holder(draft_id, read)
-        return _record(identity, merging.with_prefixed_ids((email,), provider, projection)[0])
+        return await self._mailbox.first_holder(draft_id, read)
 
     async def trash(self, draft_id: str, version: str | None, compared: Compared) -> None:
         """
