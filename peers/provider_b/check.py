@@ -459,6 +459,31 @@ async def permissions(facts):
     assert (await app.users.by_user_id("me@provider-b.example").messages.get()).value
 
 
+async def sharing(facts):
+    """Read a shared mailbox and send from it; the person's own mailbox has nothing of it."""
+    client, _ = connect(facts, facts["shared"])
+    team = client.users.by_user_id("team@provider-b.example")
+    (message,) = strict(await team.messages.get()).value
+    assert message.subject == "Lease 91 – café"
+    address = EmailAddress(address="team@provider-b.example")
+    draft = await team.messages.post(
+        Message(
+            subject="From the team",
+            from_=Recipient(email_address=address),
+            to_recipients=[Recipient(email_address=EmailAddress(address="ann@x.test"))],
+        )
+    )
+    await team.messages.by_message_id(draft.id).send.post()
+    (sent,) = (await team.mail_folders.by_mail_folder_id("sentitems").messages.get()).value
+    assert sent.from_.email_address.address == sent.sender.email_address.address == address.address
+    assert not (await client.me.mail_folders.by_mail_folder_id("sentitems").messages.get()).value
+    alone, _ = connect(facts, facts["token"])
+    own = alone.users.by_user_id("team@provider-b.example")
+    await refused(own.messages.get(), 403, "ErrorAccessDenied")
+    nobody = client.users.by_user_id("nobody@provider-b.example")
+    await refused(nobody.messages.get(), 404, "ErrorInvalidUser")
+
+
 class Local(requests.Session):
     """Session that sends MSAL's https requests to the sandbox's identity server by http."""
 
@@ -504,6 +529,7 @@ async def main():
         await batches(client, facts)
         await throttled(client, facts)
         await permissions(facts)
+        await sharing(facts)
         await identity(facts)
         diary, _ = connect(facts, facts["calendar"])
         await calendar_checks.agree(diary, facts["meetings"], asked, strict, refused)

@@ -3,12 +3,14 @@
 from datetime import UTC, date, datetime, time, timedelta
 from email.message import EmailMessage
 
+from sandbox.provider_b.mailbox_rights import grant
 from sandbox.world.calendar import calendars, events
 from sandbox.world.accounts import demo_accounts
 from sandbox.world.calendar.meetings import instant, occurrences
 
 START = 1_767_600_000_000  # 2026-01-05T08:00:00Z
 MINE = "me@provider-b.example"
+SHARED = ("Mail.ReadWrite.Shared", "Mail.Send.Shared")
 SCOPES = ("Mail.ReadWrite", "Mail.Send", "User.Read", "MailboxSettings.ReadWrite")
 
 
@@ -25,7 +27,10 @@ def fill(sandbox):
         )
     mails.add("provider-b", _message_bytes(90), folder="trash", received_ms=START)
     mails.add_label("provider-b", "Home")
+    mails.add("provider-b-shared", _message_bytes(91), folder="inbox", received_ms=START)
+    grant(sandbox.state.database, "provider-b-shared", MINE, ("full-access", "send-as"))
     return {
+        "shared": tokens.issue("providerB", MINE, (*SCOPES, *SHARED)),
         "token": tokens.issue("providerB", MINE, SCOPES),
         "calendar": tokens.issue("providerB", MINE, ("Calendars.ReadWrite", "User.Read")),
         "meetings": _meetings(sandbox),

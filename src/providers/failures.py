@@ -17,7 +17,7 @@ Failures of upstreams, as exceptions.
     │   ├── Locked         423
     │   ├── NotAccepted    a message; *message* says to the caller why not
     │   ├── Inaccessible   the account has no such service, or a policy denies it
-    │   ├── ReadOnlyGrant  403: the connection may read there, and not write
+    │   ├── ReadOnlyGrant  403: the connection may read there, and not write or send
     │   └── OutOfSpace     507, quota
     ├── NoRoom             this machine's disk is full; nothing was sent
     ├── OutcomeUnknown     a write that may or may not have happened, even after looking it up
@@ -250,6 +250,7 @@ class Inaccessible(Refused):
 
 NO_MAILBOX = "has no mailbox at the provider"
 DENIED_BY_POLICY = "is denied access by a policy of its administrators"
+NOT_SHARED = "is not shared with the person whose connection it uses"
 
 
 class ReadOnlyGrant(Refused):

@@ -40,6 +40,9 @@ async def read_addresses(
 async def _check_addresses(account: Account) -> Observation:
     if account.info.mode == "selected_sites":
         return Outcome.AS_EXPECTED, "The connection is app-only: it has no owner."
+    if account.info.shared_on is not None:
+        owner = account.info.shared_on
+        return Outcome.AS_EXPECTED, f"The mailbox is shared with the owner of connection {owner}."
     return own_address(await read_addresses(account.upstream), account.info)
 
 

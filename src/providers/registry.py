@@ -12,6 +12,7 @@ from providers.catalogue import tables as catalogue
 from providers.catalogue.descriptors import Http, resolve
 from providers.failures import (
     DENIED_BY_POLICY,
+    NOT_SHARED,
     Inaccessible,
     MissingScope,
     ProviderFailure,
@@ -86,7 +87,8 @@ def _naming_scopes(
         failure = classify(response)
         has_all = bool(info.granted_scopes) and not missing_scopes
         if isinstance(failure, MissingScope) and failure.may_be_policy and has_all:
-            return Inaccessible(DENIED_BY_POLICY, status=response.status)
+            reason = DENIED_BY_POLICY if info.shared_on is None else NOT_SHARED
+            return Inaccessible(reason, status=response.status)
         if isinstance(failure, MissingScope):
             return MissingScope(missing_scopes, reconnect_url=reconnect_url())
         if http.forbidden_may_lack_scope and response.status == 403 and missing_scopes:

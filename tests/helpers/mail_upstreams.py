@@ -7,6 +7,8 @@ from email.message import EmailMessage
 from email.utils import format_datetime
 from inspect import isawaitable
 
+from msgspec.structs import replace
+
 from providers import registry
 from providers.http.client import Origins
 from providers.http.resilience import SystemClock
@@ -15,11 +17,14 @@ from providers.ports.connection import ConnectionInfo
 from providers.ports.mail import MailPort, MailQuery
 from sandbox import app as sandbox
 from sandbox import faults
+from sandbox.mail.ids import SHARED_B
+from sandbox.provider_b.mailbox_rights import grant
 
 BASE = "http://upstream.example"
 ACCOUNTS = {"PROVIDER_A": "me@provider-a.example", "PROVIDER_B": "me@provider-b.example"}
 MAILBOXES = {"PROVIDER_A": "provider-a", "PROVIDER_B": "provider-b"}
 UPSTREAMS = {"PROVIDER_A": "providerA", "PROVIDER_B": "providerB"}
+SHARED_SCOPES = ("Mail.ReadWrite.Shared", "Mail.Send.Shared")
 SCOPES = {
     "PROVIDER_A": ["https://mail.google.com/"],
     "PROVIDER_B": ["Mail.ReadWrite", "Mail.Send", "User.Read"],
@@ -125,11 +130,11 @@ class Account(SearchedMailbox):
 
     @property
     def address(self):
-        return ACCOUNTS[self.provider]
+        return self.info.account_email
 
     @property
     def mailbox(self):
-        return MAILBOXES[self.provider]
+        return MAILBOXES[self.provider] if self.info.shared_on is None else SHARED_B
 
     @property
     def upstream(self):
@@ -236,14 +241,25 @@ def raw(
 
 
 @asynccontextmanager
-async def opened(provider):
-    """Open an empty mailbox of *provider* and its connector."""
-    async with opened_together(provider) as (account,):
+async def opened(provider, *, rights=None):
+    """
+    Open an empty mailbox of *provider* and its connector.
+
+    *rights*: of a person in a shared mailbox, which is opened with them; None: the person's own.
+    """
+    async with opened_together(provider, rights=rights) as (account,):
         yield account
 
 
+def _shared(app, info, rights):
+    """Give the person of *info* rights in the shared mailbox; return what it is opened with."""
+    grant(app.state.database, SHARED_B, info.account_email, rights)
+    team = app.state.mails.account(SHARED_B).email
+    return replace(info, account_email=team, shared_on=9, granted_scopes=SHARED_SCOPES)
+
+
 @asynccontextmanager
-async def opened_together(*providers, allowance=None):
+async def opened_together(*providers, allowance=None, rights=None):
     """
     Open empty mailboxes of several providers in one sandbox; ids count from 1.
 
@@ -267,6 +283,10 @@ async def opened_together(*providers, allowance=None):
             can_write=True,
             base_url=f"{BASE}/{MAILBOXES[provider]}",
         )
+        if rights is not None:
+            info = _shared(app, info, rights)
+            scopes = [*SHARED_SCOPES, "User.Read.All"]
+            token = app.state.tokens.issue(UPSTREAMS[provider], ACCOUNTS[provider], scopes)
         upstreams[number] = registry.open_upstream(origins, info, Held(token))
         port = opener.open(info)
         accounts.append(Account(provider, app, port, info, clock))

@@ -3,12 +3,14 @@
 import pytest
 
 
-@pytest.fixture(params=["PROVIDER_A", "PROVIDER_B"])
+@pytest.fixture(params=["PROVIDER_A", "PROVIDER_B", "PROVIDER_B shared"])
 async def account(request):
     """An empty mailbox of each provider, with the connector under test open on it."""
     from mail_upstreams import opened
 
-    async with opened(request.param) as account:
+    provider, _, is_shared = request.param.partition(" ")
+    rights = ("full-access", "send-as") if is_shared else None
+    async with opened(provider, rights=rights) as account:
         yield account
 
 

@@ -248,7 +248,12 @@ async def translate_send_failures(
         if recipient:
             raise _unsendable(_UNWRITABLE, recipient) from problem
         raise _unsendable("The message cannot be encoded safely.") from problem
-    except (failures.OutcomeUnknown, failures.NotAccepted, failures.OutOfSpace):
+    except (
+        failures.OutcomeUnknown,
+        failures.NotAccepted,
+        failures.OutOfSpace,
+        failures.ReadOnlyGrant,
+    ):
         raise
     except failures.Refused as problem:
         if problem.status == 413:

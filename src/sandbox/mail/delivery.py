@@ -1,5 +1,5 @@
 """
-Sending: stores the sender's copy and delivers to the two mailboxes of the sandbox.
+Sending: stores the sender's copy and delivers to the mailboxes of the sandbox.
 
 Mail to any other address is dropped.
 """
@@ -7,7 +7,7 @@ Mail to any other address is dropped.
 import re
 from collections.abc import Collection
 
-from sandbox.mail.ids import MAILBOXES, PROVIDER_A
+from sandbox.mail.ids import ALL_MAILBOXES, PROVIDER_A
 from sandbox.mail.mime import end_of_headers, parse
 from sandbox.mail.store import MailStore, StoredMail
 
@@ -35,7 +35,7 @@ def send(mails: MailStore, mailbox: str, raw: bytes, *, thread_id: str | None = 
 def deliver(mails: MailStore, raw: bytes, *, received_ms: int, skip: Collection[str] = ()) -> None:
     """Add *raw*, without Bcc, to the inbox of each recipient, except mailboxes in *skip*."""
     recipients = parse_recipients(raw)
-    for mailbox in MAILBOXES:
+    for mailbox in ALL_MAILBOXES:
         if mailbox not in skip and mails.account(mailbox).email.casefold() in recipients:
             mails.add(mailbox, strip_bcc(raw), folder="inbox", received_ms=received_ms)
 

@@ -5,7 +5,9 @@ from base64 import urlsafe_b64encode
 
 PROVIDER_A = "provider-a"
 PROVIDER_B = "provider-b"
-MAILBOXES = (PROVIDER_A, PROVIDER_B)
+SHARED_B = "provider-b-shared"  # a mailbox of provider B that is shared with people
+MAILBOXES = (PROVIDER_A, PROVIDER_B)  # of a person
+ALL_MAILBOXES = (*MAILBOXES, SHARED_B)
 
 _STORE_GUID = "NDM4YTQ0ZDAtYjU2Yy00ZWEyLTk4MzctZmUzMjgzYTRhN2QwAEYAAAAAA"
 

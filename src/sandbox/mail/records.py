@@ -17,8 +17,8 @@ class StoredMail:
     One message of one mailbox.
 
     Attributes:
-        mailbox: "provider-a" or "provider-b".
-        seq: Number of the message over both mailboxes.
+        mailbox: One of `mail_ids.ALL_MAILBOXES`.
+        seq: Number of the message over all mailboxes.
         id: Its id in the API. On provider B a move changes it, on provider A an edit of a draft.
         immutable_id: Never changes; on provider A the first *id*, as in the id of a draft.
         received_ms: Milliseconds since the epoch, UTC.
@@ -95,5 +95,6 @@ DEFAULT_ACCOUNTS: Mapping[str, Account] = MappingProxyType(
     {
         mail_ids.PROVIDER_A: Account("me@provider-a.example", "Provider A Account"),
         mail_ids.PROVIDER_B: Account("me@provider-b.example", "Provider B Account"),
+        mail_ids.SHARED_B: Account("team@provider-b.example", "Team"),
     }
 )

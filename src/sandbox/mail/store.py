@@ -38,7 +38,7 @@ class MailStore:
         self._db = db
         self._clock = clock
         self._tables = MailTables(db)
-        self._indexes = {name: MailboxIndex() for name in mail_ids.MAILBOXES}
+        self._indexes = {name: MailboxIndex() for name in mail_ids.ALL_MAILBOXES}
         self._last_change = 0
         self._foreign_writes = -1
         self._refresh()

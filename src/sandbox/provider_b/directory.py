@@ -37,13 +37,9 @@ _CATEGORY = Shape(
     members=dict.fromkeys(("id", "displayName", "color"), Kind.STRING),
 )
 _COLORS = frozenset(("none", *(f"preset{number}" for number in range(25))))
-_READ_USER = (
-    "User.Read",
-    "User.ReadWrite",
-    "User.ReadBasic.All",
-    "User.Read.All",
-    "User.ReadWrite.All",
-)
+_READ_OTHERS = ("User.ReadBasic.All", "User.Read.All", "User.ReadWrite.All")
+_READ_USER = ("User.Read", "User.ReadWrite", *_READ_OTHERS)
+_INSUFFICIENT = "Insufficient privileges to complete the operation."
 _READ_SETTINGS = ("MailboxSettings.Read", "MailboxSettings.ReadWrite")
 
 
@@ -63,9 +59,7 @@ def write_user(request: Request, account: Account) -> Response:
         GraphError: The token may not read the user.
     """
     if not _has_any(request, _READ_USER):
-        raise GraphError(
-            403, "Authorization_RequestDenied", "Insufficient privileges to complete the operation."
-        )
+        raise GraphError(403, "Authorization_RequestDenied", _INSUFFICIENT)
     options = query_options.parse(request.query, _USER, expandable={})
     given_name, _, surname = account.name.rpartition(" ")
     record: dict[str, Any] = {
@@ -91,9 +85,10 @@ def write_user(request: Request, account: Account) -> Response:
 class DirectoryEndpoints:
     """The endpoints of the user and of the user's categories."""
 
-    def __init__(self, state: SandboxState) -> None:
+    def __init__(self, state: SandboxState, mailbox: str = PROVIDER_B) -> None:
         self._mails = state.mails
         self._store = state.database
+        self._mailbox = mailbox
 
     def add_routes(self, endpoints: UserEndpoints) -> None:
         """Add the routes."""
@@ -105,11 +100,13 @@ class DirectoryEndpoints:
 
     def user(self, call: UserCall) -> Response:
         """``GET /me`` and ``GET /users/{id}``."""
+        if call.rights is not None and not _has_any(call.request, _READ_OTHERS):
+            raise GraphError(403, "Authorization_RequestDenied", _INSUFFICIENT)
         return write_user(call.request, replace(self._account(call), name=call.user.name))
 
     def _account(self, call: UserCall) -> Account:
         """Return the account that the token was issued to, or the one of the path."""
-        owner, grant = self._mails.account(PROVIDER_B), call.request.grant
+        owner, grant = self._mails.account(self._mailbox), call.request.grant
         is_me = "me" in call.request.segments
         if not is_me or grant is None or owner.has_address(grant.account):
             return owner

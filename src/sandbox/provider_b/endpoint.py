@@ -6,13 +6,14 @@ Dispatch of calls below a user, with the user, the preferences and the permissio
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import NAMESPACE_DNS, uuid5
 
 from sandbox.http import Handler, Request, Response, Router
 from sandbox.mail.ids import PROVIDER_B
+from sandbox.provider_b.mailbox_rights import OPENS, SENDS, Right, rights_in
 from sandbox.provider_b.odata.schema import QueryError
 from sandbox.provider_b.responses import GraphError, access_denied, error_response, to_graph_error
 from sandbox.state import SandboxState
@@ -85,6 +86,8 @@ class UserCall:
         applied: The preferences that apply, for `Preference-Applied`.
         page_size: The preferred page size; None when there is none.
         zone: The preferred time zone of event times, as the client named it; None for UTC.
+        rights: Those of the signed-in person in the user's shared mailbox; None: it is the
+            person's own.
     """
 
     request: Request
@@ -94,18 +97,44 @@ class UserCall:
     applied: tuple[str, ...]
     page_size: int | None
     zone: str | None = None
+    rights: frozenset[Right] | None = None
 
     def require_scope(self, *scopes: str) -> None:
         """
-        Check that the token has one of *scopes*.
+        Check that the token has one of *scopes*; of a shared mailbox, of those for shared ones.
+
+        The person's rights there must do for it too.
 
         Raises:
-            GraphError: 403, the token has none of them.
+            GraphError: 403, the token has none of them, or the person may not.
         """
+        if not self.has_scope(*scopes):
+            raise access_denied()
+        if self.rights is None:
+            return
+        if not self.rights & OPENS:
+            raise _unopened(self.request)
+        if not any(scope.endswith((".Read", ".ReadBasic")) for scope in scopes):
+            self._require_right_to_write(scopes)
+
+    def has_scope(self, *scopes: str) -> bool:
+        """Whether the token has one of *scopes*, or of a shared mailbox one for shared ones."""
         grant = self.request.grant
         have = {scope.rsplit("/", 1)[-1] for scope in (grant.scopes if grant else ())}
-        if not have.intersection(scopes):
+        kind = "" if self.rights is None else ".Shared"
+        return bool(have.intersection(f"{scope}{kind}" for scope in scopes))
+
+    def _require_right_to_write(self, scopes: Sequence[str]) -> None:
+        rights = self.rights or frozenset()
+        if Right.FULL_ACCESS not in rights:
             raise access_denied()
+        if "Mail.Send" in scopes and not rights & SENDS:
+            raise GraphError(
+                403,
+                "ErrorSendAsDenied",
+                "The user account which was used to submit this request does not have the right "
+                "to send mail on behalf of the specified sending account. Cannot submit message.",
+            )
 
     def odata_context(self, path: str) -> str:
         """Return the `@odata.context` of records below the user."""
@@ -153,8 +182,9 @@ class UserEndpoints:
         routes: (method, pattern below the user) -> ``endpoint(call, **parameters)``.
     """
 
-    def __init__(self, state: SandboxState) -> None:
+    def __init__(self, state: SandboxState, mailbox: str = PROVIDER_B) -> None:
         self._state = state
+        self._mailbox = mailbox
         self.routes = Router()
 
     def handler(self) -> Handler:
@@ -171,6 +201,8 @@ class UserEndpoints:
         if segments[:1] != ("v1.0",) or segments[1:2] not in (("me",), ("users",)):
             return None
         below = 2 if segments[1] == "me" else 3
+        if self._mailbox != PROVIDER_B and not self._is_named(segments[1:below]):
+            return None
         if len(segments) < below or not self.routes.knows(_below_user(segments, below)):
             return None
         try:
@@ -214,6 +246,7 @@ class UserEndpoints:
         return UserCall(
             request=request,
             user=self._user(request, whose, is_directory=is_directory),
+            rights=self._rights(request),
             immutable=immutable is not None,
             body_type=body_type[1].lower() if body_type else "html",
             applied=tuple(applied),
@@ -221,8 +254,21 @@ class UserEndpoints:
             zone=named,
         )
 
+    def _rights(self, request: Request) -> frozenset[Right] | None:
+        grant = request.grant
+        if self._mailbox == PROVIDER_B or (grant is not None and grant.app_only):
+            return None
+        person = grant.account if grant else ""
+        return rights_in(self._state.database, self._mailbox, person)
+
+    def _is_named(self, whose: tuple[str, ...]) -> bool:
+        """Whether a path names the user of this mailbox."""
+        account = self._state.mails.account(self._mailbox)
+        names = (str(uuid5(NAMESPACE_DNS, account.email)), account.email.casefold())
+        return whose[0] == "users" and whose[-1].casefold() in names
+
     def _user(self, request: Request, whose: tuple[str, ...], *, is_directory: bool) -> User:
-        account = self._state.mails.account(PROVIDER_B)
+        account = self._state.mails.account(self._mailbox)
         user = User(
             id=str(uuid5(NAMESPACE_DNS, account.email)), email=account.email, name=account.name
         )
@@ -243,10 +289,15 @@ class UserEndpoints:
                 f"Resource '{whose[1]}' does not exist or one of its queried reference-property "
                 "objects are not present.",
             )
-        grant = request.grant
-        if not any(scope.endswith(".Shared") for scope in (grant.scopes if grant else ())):
-            raise access_denied()
         raise GraphError(404, "ErrorInvalidUser", f"The requested user '{whose[1]}' is invalid.")
+
+
+def _unopened(request: Request) -> GraphError:
+    """Return the refusal of a mailbox that the person may not open: 404 below a known folder."""
+    if "mailFolders" in request.segments:
+        message = "The specified object was not found in the store., Default folder Root not found."
+        return GraphError(404, "ErrorItemNotFound", message)
+    return access_denied()
 
 
 def _below_user(segments: tuple[str, ...], below: int) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 from mail_cases import BOB, RefusedRecipients, Row, answer, refuse, reply, sent
-from mail_upstreams import MAILBOXES, UPSTREAMS
+from mail_upstreams import UPSTREAMS
 
 from providers.ports.mail import Forward, NoReplyRecipient, SendAttempt
 from sandbox.mail.store import Account as SandboxAccount
@@ -55,9 +55,7 @@ async def test_a_reply_to_all_excludes_every_address_of_the_account(account):
     mails = account.sandbox.state.mails
     names = ("sales@own.example", "me@tenant.onmicrosoft.example")
     sign_in_name = names[1] if account.provider == "PROVIDER_B" else ""
-    mails.set_account(
-        MAILBOXES[account.provider], SandboxAccount(account.address, "Me", sign_in_name, names)
-    )
+    mails.set_account(account.mailbox, SandboxAccount(account.address, "Me", sign_in_name, names))
     to = f"{names[0].upper()}, bob@south.example"
     name = original(account, to=to, cc=f"{names[1]}, carl@east.example")
 
@@ -75,6 +73,8 @@ async def test_the_own_addresses_are_read_once(account):
         await account.port.reply(name, reply(reply_all=True, attempt=attempt))
 
     below = {"PROVIDER_A": "/settings/sendAs", "PROVIDER_B": "/v1.0/me"}[account.provider]
+    if account.info.shared_on is not None:
+        below = f"/v1.0/users/{account.address}"
     calls = account.sandbox.upstreams[UPSTREAMS[account.provider]].calls
     assert [call["path"].partition("?")[0].endswith(below) for call in calls].count(True) == 1
 
@@ -82,7 +82,7 @@ async def test_the_own_addresses_are_read_once(account):
 async def test_a_reply_to_a_message_from_an_alias_goes_to_its_recipients(account):
     mails = account.sandbox.state.mails
     alias = SandboxAccount(account.address, "Me", "", ("sales@own.example",))
-    mails.set_account(MAILBOXES[account.provider], alias)
+    mails.set_account(account.mailbox, alias)
     name = original(account, author="sales@own.example")
 
     await account.port.reply(name, reply())

@@ -24,12 +24,15 @@ _NO_MAILBOX = frozenset(
         "MailboxNotEnabledForRESTAPI",
         "MailboxNotSupportedForRESTAPI",
         "ErrorMailboxNotEnabledForRESTAPI",
+        "ErrorInvalidUser",
         "ErrorNonExistentMailbox",
         "OrganizationFromTenantGuidNotFound",
     }
 )
-# All calls are below `/me`, where a missing permission denies access, or a policy of Exchange.
+# A missing permission denies access so, a policy of Exchange, or a missing right to a mailbox of
+# somebody else.
 _SCOPE = frozenset({"Authorization_RequestDenied", "ErrorAccessDenied"})
+SEND_AS_DENIED = "ErrorSendAsDenied"
 _STALE = frozenset({"ErrorIrresolvableConflict", "resourceModified"})
 
 

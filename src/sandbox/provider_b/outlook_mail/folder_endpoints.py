@@ -3,7 +3,6 @@
 from typing import Any
 
 from sandbox.http import Response
-from sandbox.mail.ids import PROVIDER_B
 from sandbox.provider_b.endpoint import UserCall, UserEndpoints
 from sandbox.provider_b.odata import query_options
 from sandbox.provider_b.odata.schema import Kind, Shape
@@ -93,7 +92,9 @@ class FolderEndpoints:
 
     def _record(self, folder: Folder) -> dict[str, Any]:
         inside = [
-            mail for mail in self._mailbox.state.mails.all(PROVIDER_B) if mail.folder == folder.key
+            mail
+            for mail in self._mailbox.state.mails.all(self._mailbox.name)
+            if mail.folder == folder.key
         ]
         return {
             "id": folder.id,

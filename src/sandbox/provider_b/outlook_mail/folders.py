@@ -12,6 +12,7 @@ from functools import cache
 from hashlib import shake_256
 from types import MappingProxyType
 
+from sandbox.mail.ids import PROVIDER_B
 from sandbox.storage.database import Database
 
 ROOT = "msgfolderroot"
@@ -76,10 +77,11 @@ class FolderExists(Exception):
 
 
 class Folders:
-    """The folders of the mailbox; those that clients create are stored in *db*."""
+    """The folders of *mailbox*; those that clients create are stored in *db*."""
 
-    def __init__(self, db: Database) -> None:
+    def __init__(self, db: Database, mailbox: str = PROVIDER_B) -> None:
         self._db = db
+        self._place = "" if mailbox == PROVIDER_B else f"{mailbox}/"  # of stored parents
         db.define(_TABLE)
 
     def all(self) -> tuple[Folder, ...]:
@@ -87,8 +89,9 @@ class Folders:
         known = tuple(Folder(key, _NAMES[key], ROOT) for key in WELL_KNOWN.values() if key != ROOT)
         rows = self._db.rows("SELECT number, name, parent FROM mail_folder ORDER BY number")
         custom = (
-            Folder(f"folder:{int(number or 0)}", str(name), str(above))
+            Folder(f"folder:{int(number or 0)}", str(name), str(above).removeprefix(self._place))
             for number, name, above in rows
+            if str(above).rpartition("/")[0] == self._place.rstrip("/")
         )
         return (*known, *custom)
 
@@ -116,6 +119,9 @@ class Folders:
             raise FolderExists(name)
         number = self._db.next("mail-folder")
         self._db.run(
-            "INSERT INTO mail_folder (number, name, parent) VALUES (?, ?, ?)", number, name, parent
+            "INSERT INTO mail_folder (number, name, parent) VALUES (?, ?, ?)",
+            number,
+            name,
+            self._place + parent,
         )
         return Folder(f"folder:{number}", name, parent)

@@ -12,7 +12,6 @@ from itertools import islice
 from typing import Any
 
 from sandbox.http import Response
-from sandbox.mail.ids import PROVIDER_B
 from sandbox.mail.store import MailStore, StoredMail
 from sandbox.provider_b.endpoint import UserCall
 from sandbox.provider_b.odata import query_options
@@ -61,10 +60,11 @@ class QueryResult:
 
 
 class MessageLists:
-    """Lists of the messages of the mailbox, with a cache of query results."""
+    """Lists of the messages of one mailbox, with a cache of query results."""
 
-    def __init__(self, mails: MailStore, contents: ContentCache) -> None:
+    def __init__(self, mails: MailStore, mailbox: str, contents: ContentCache) -> None:
         self._mails = mails
+        self._mailbox = mailbox
         self._contents = contents
         self._kept: OrderedDict[QueryKey, QueryResult] = OrderedDict()
         self._kept_at = -1
@@ -93,7 +93,7 @@ class MessageLists:
             GraphError: 504, the mailbox is too large for the size of the page or for the count.
         """
         options = self.options(call)
-        is_large = len(self._mails.all(PROVIDER_B)) > LARGE_MAILBOX
+        is_large = len(self._mails.all(self._mailbox)) > LARGE_MAILBOX
         if is_large and (options.count or (options.top or 0) > LARGEST_QUICK_TOP):
             raise GraphError(504, "UnknownError", "The server did not answer in time.")
         result = self._found(call, options, folder)
@@ -150,7 +150,7 @@ class MessageLists:
     def _asked(self, options: Options, folder: str | None) -> Iterable[MessageView]:
         views: Iterable[MessageView] = (
             self.view(mail)
-            for mail in self._mails.all(PROVIDER_B)
+            for mail in self._mails.all(self._mailbox)
             if folder is None or mail.folder == folder
         )
         if options.search is not None:
@@ -184,9 +184,7 @@ def members_to_write(select: Sequence[str]) -> list[str]:
 
 def can_read_bodies(call: UserCall) -> bool:
     """Whether the token has more than the basic mail permission."""
-    grant = call.request.grant
-    names = {scope.rsplit("/", 1)[-1] for scope in (grant.scopes if grant else ())}
-    return bool(names & {"Mail.Read", "Mail.ReadWrite"})
+    return call.has_scope("Mail.Read", "Mail.ReadWrite")
 
 
 def _check_combination(options: Options) -> None:

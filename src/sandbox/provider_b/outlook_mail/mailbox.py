@@ -3,7 +3,6 @@
 import re
 from dataclasses import dataclass
 
-from sandbox.mail.ids import PROVIDER_B
 from sandbox.mail.store import StoredMail
 from sandbox.provider_b.outlook_mail.content import ContentCache
 from sandbox.provider_b.outlook_mail.folders import Folders
@@ -34,8 +33,9 @@ def check_id(text: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mailbox:
-    """Lookup of the messages and folders of the mailbox."""
+    """Lookup of the messages and folders of one mailbox, *name* in the mail store."""
 
+    name: str
     state: SandboxState
     contents: ContentCache
     folders: Folders
@@ -48,7 +48,7 @@ class Mailbox:
             GraphError: The id is malformed or unknown.
         """
         check_id(message_id)
-        mail = self.state.mails.find(PROVIDER_B, message_id)
+        mail = self.state.mails.find(self.name, message_id)
         if mail is None:
             raise not_found()
         return mail

@@ -36,17 +36,20 @@ def to_bytes(composed: ComposedMessage) -> bytes:
     return _head(composed) + body.as_bytes()
 
 
-def stamp(raw: bytes, *, sender: Address, date: str, message_id: str) -> bytes:
+def stamp(
+    raw: bytes, *, sender: Address, date: str, message_id: str, agent: Address | None = None
+) -> bytes:
     """
     Return *raw* ready to send.
 
-    *date* replaces any Date header; From and Message-ID are added where they are missing.
+    *date* replaces any Date header; From and Message-ID are added where they are missing, and a
+    Sender where *agent* sends on behalf of the sender.
     """
     last = re.search(rb"(\r?\n)\r?\n", raw)
     end = last.end(1) if last else len(raw)
     head, rest = raw[:end], raw[end:]
     head = _DATE.sub(b"", head)
-    lines = f"Date: {date}\r\n"
+    lines = f"Date: {date}\r\n" + (f"Sender: {_person(agent)}\r\n" if agent else "")
     for name, value in (("From", _person(sender)), ("Message-ID", message_id)):
         if not re.search(rb"(?im)^" + name.encode() + rb":", head):
             lines = f"{name}: {value}\r\n{lines}"

@@ -6,8 +6,8 @@ See docs/spec/upstream/outlook-mail.md.
 
 from typing import Any
 
-from sandbox.http import Handler, Response
-from sandbox.mail.ids import PROVIDER_B
+from sandbox.http import Handler, Request, Response
+from sandbox.mail.ids import PROVIDER_B, SHARED_B
 from sandbox.mail.mime import Part
 from sandbox.mail.store import StoredMail
 from sandbox.provider_b import directory, people
@@ -31,26 +31,31 @@ from sandbox.state import SandboxState
 
 def create_handler(state: SandboxState) -> Handler:
     """Return the handler of mail, folders and the directory below ``/v1.0``."""
-    endpoints = UserEndpoints(state)
-    mailbox = _mailbox(state)
-    messages = MessageEndpoints(mailbox, MessageLists(state.mails, mailbox.contents))
+    contents = ContentCache(state.trees)
+    shared, own = (_endpoints(state, name, contents) for name in (SHARED_B, PROVIDER_B))
+
+    async def handle(request: Request) -> Response | None:
+        return shared.answer(request) or own.answer(request)
+
+    return handle
+
+
+def _endpoints(state: SandboxState, name: str, contents: ContentCache) -> UserEndpoints:
+    endpoints = UserEndpoints(state, name)
+    mailbox = _mailbox(state, name, contents)
+    messages = MessageEndpoints(mailbox, MessageLists(state.mails, name, contents))
     messages.add_routes(endpoints)
     sending.SendEndpoints(mailbox, messages.answer_with).add_routes(endpoints)
     upload_sessions.UploadSessionEndpoints(mailbox).add_routes(endpoints)
     folder_endpoints.FolderEndpoints(mailbox).add_routes(endpoints)
-    directory.DirectoryEndpoints(state).add_routes(endpoints)
+    directory.DirectoryEndpoints(state, name).add_routes(endpoints)
     people.PeopleEndpoints(state).add_routes(endpoints)
-    return endpoints.handler()
+    return endpoints
 
 
-def create_upload_handler(state: SandboxState) -> Handler:
-    """Return the handler of the upload sessions of attachments."""
-    return upload_sessions.create_upload_handler(state, _mailbox(state))
-
-
-def _mailbox(state: SandboxState) -> Mailbox:
-    contents = ContentCache(state.trees)
-    return Mailbox(state=state, contents=contents, folders=Folders(state.database))
+def _mailbox(state: SandboxState, name: str, contents: ContentCache) -> Mailbox:
+    folders = Folders(state.database, name)
+    return Mailbox(name=name, state=state, contents=contents, folders=folders)
 
 
 class MessageEndpoints:
@@ -108,7 +113,7 @@ class MessageEndpoints:
         changes.check_settable(mail, wanted)
         raw = changes.rewrite_raw(mail, self._mailbox.contents(mail), wanted)
         changed = self._mails.update(
-            PROVIDER_B, mail.id, **changes.read_stored_members(wanted), raw=raw
+            mail.mailbox, mail.id, **changes.read_stored_members(wanted), raw=raw
         )
         return self.answer_with(call, changed)
 
@@ -117,7 +122,7 @@ class MessageEndpoints:
         call.require_scope(*WRITE)
         mail = self._mail(message, folder)
         changes.check_etag(call, mail)
-        self._mails.delete(PROVIDER_B, mail.id)
+        self._mails.delete(mail.mailbox, mail.id)
         return empty(204)
 
     def mime(self, call: UserCall, message: str, folder: str = "") -> Response:
@@ -131,7 +136,7 @@ class MessageEndpoints:
         call.require_scope(*WRITE)
         mail = self._mail(message, folder)
         target = self._mailbox.folder_key(_destination(call))
-        moved = self._mails.update(PROVIDER_B, mail.id, folder=target, new_id=True)
+        moved = self._mails.update(mail.mailbox, mail.id, folder=target, new_id=True)
         return self.answer_with(call, moved, status=201)
 
     def copy(self, call: UserCall, message: str, folder: str = "") -> Response:
@@ -140,7 +145,7 @@ class MessageEndpoints:
         mail = self._mail(message, folder)
         target = self._mailbox.folder_key(_destination(call))
         copied = self._mails.add(
-            PROVIDER_B,
+            mail.mailbox,
             mail.raw,
             folder="archive",  # the store files new mail in its own folders only
             labels=mail.labels,
@@ -149,7 +154,7 @@ class MessageEndpoints:
             received_ms=mail.received_ms,
             thread_id=mail.thread_id,
         )
-        copied = self._mails.update(PROVIDER_B, copied.id, folder=target)
+        copied = self._mails.update(copied.mailbox, copied.id, folder=target)
         return self.answer_with(call, copied, status=201)
 
     def attachments(self, call: UserCall, message: str, folder: str = "") -> Response:

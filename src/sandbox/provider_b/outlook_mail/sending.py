@@ -20,6 +20,7 @@ from sandbox.mail.ids import PROVIDER_B
 from sandbox.mail.mime import Address, parse
 from sandbox.mail.store import StoredMail
 from sandbox.provider_b.endpoint import UserCall, UserEndpoints
+from sandbox.provider_b.mailbox_rights import Right
 from sandbox.provider_b.odata.query_options import Options
 from sandbox.provider_b.outlook_mail import attachments, compose, replies, rfc822
 from sandbox.provider_b.outlook_mail.compose import ComposedMessage
@@ -100,7 +101,7 @@ class SendEndpoints:
             raise GraphError(413, "RequestEntityTooLarge", "The request entity is too large.")
         composed = compose.from_content(self._mailbox.contents(mail))
         raw = rfc822.to_bytes(replace(composed, files=(*composed.files, file)))
-        changed = self._mails.update(PROVIDER_B, mail.id, raw=raw)
+        changed = self._mails.update(mail.mailbox, mail.id, raw=raw)
         context = call.odata_context(f"messages('{message}')/attachments/$entity")
         return ok({"@odata.context": context, **self._last_attachment(call, changed)}, 201)
 
@@ -120,7 +121,7 @@ class SendEndpoints:
         content = self._mailbox.contents(mail)
         files = (compose.from_part(other) for other in content.attachments if other is not part)
         composed = replace(compose.from_content(content), files=tuple(files))
-        self._mails.update(PROVIDER_B, mail.id, raw=rfc822.to_bytes(composed))
+        self._mails.update(mail.mailbox, mail.id, raw=rfc822.to_bytes(composed))
         return empty(204)
 
     def _last_attachment(self, call: UserCall, mail: StoredMail) -> dict[str, Any]:
@@ -162,10 +163,15 @@ class SendEndpoints:
         labels: tuple[str, ...] = (),
     ) -> Response:
         draft = self._mails.add(
-            PROVIDER_B, raw, folder="drafts", is_read=True, thread_id=thread_id, labels=labels
+            self._mailbox.name,
+            raw,
+            folder="drafts",
+            is_read=True,
+            thread_id=thread_id,
+            labels=labels,
         )
         if folder != "drafts":
-            draft = self._mails.update(PROVIDER_B, draft.id, folder=folder)
+            draft = self._mails.update(draft.mailbox, draft.id, folder=folder)
         return self._answer_with(call, draft, status=201)
 
     def _send(
@@ -195,11 +201,12 @@ class SendEndpoints:
             sender=Address(call.user.name, call.user.email),
             date=format_datetime(datetime.fromtimestamp(now, UTC)),
             message_id=_new_message_id(call),
+            agent=self._agent(call),
         )
         received = int(now * 1000)
         if draft is not None:
             self._mails.update(
-                PROVIDER_B,
+                draft.mailbox,
                 draft.id,
                 folder="sent",
                 raw=raw,
@@ -209,7 +216,7 @@ class SendEndpoints:
             )
         elif save:
             self._mails.add(
-                PROVIDER_B,
+                self._mailbox.name,
                 raw,
                 folder="sent",
                 is_read=True,
@@ -217,6 +224,14 @@ class SendEndpoints:
                 thread_id=thread_id,
             )
         delivery.deliver(self._mails, raw, received_ms=received)
+
+    def _agent(self, call: UserCall) -> Address | None:
+        """Return the person who sends on behalf of the mailbox; None: as the mailbox."""
+        if call.rights is None or Right.SEND_AS in call.rights:
+            return None
+        person = call.request.grant.account if call.request.grant else ""
+        own = self._mails.account(PROVIDER_B)
+        return Address(own.name if own.has_address(person) else "", person)
 
 
 class ReplyOperation:

@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sandbox.http import Handler, Request, Response
-from sandbox.mail.ids import PROVIDER_B
 from sandbox.provider_b.endpoint import UserCall, UserEndpoints
 from sandbox.provider_b.outlook_mail import compose, rfc822
 from sandbox.provider_b.outlook_mail.compose import FileAttachment
@@ -32,6 +31,7 @@ _CONTENT_RANGE = re.compile(r"^bytes (\d{1,12})-(\d{1,12})/(\d{1,12})$", re.ASCI
 class UploadSession:
     """A session; *received* are the bytes so far, and *draft* is the immutable id of the draft."""
 
+    mailbox: Mailbox
     draft: str
     name: str
     content_type: str
@@ -78,6 +78,7 @@ class UploadSessionEndpoints:
             )
         state = self._mailbox.state
         session = UploadSession(
+            mailbox=self._mailbox,
             draft=mail.immutable_id,
             name=name,
             content_type=str(item.get("contentType") or "application/octet-stream"),
@@ -94,19 +95,19 @@ class UploadSessionEndpoints:
         return ok(body, 201)
 
 
-def create_upload_handler(state: SandboxState, mailbox: Mailbox) -> Handler:
+def create_upload_handler(state: SandboxState) -> Handler:
     """Return the handler of the addresses of sessions."""
 
     async def handle(request: Request) -> Response | None:
         try:
-            return _answer(state, mailbox, request)
+            return _answer(state, request)
         except GraphError as refusal:
             return error_response(refusal, request)
 
     return handle
 
 
-def _answer(state: SandboxState, mailbox: Mailbox, request: Request) -> Response:
+def _answer(state: SandboxState, request: Request) -> Response:
     if "authorization" in request.headers:
         raise GraphError(401, "unauthenticated", "This address takes no credentials.")
     token = request.segments[-1]
@@ -124,7 +125,7 @@ def _answer(state: SandboxState, mailbox: Mailbox, request: Request) -> Response
             if len(session.received) < session.size:
                 return ok(session.progress())
             del state.attachment_uploads[token]
-            return _attach(mailbox, request, session)
+            return _attach(request, session)
     raise GraphError(405, "BadRequest", "The HTTP method is not supported for this resource.")
 
 
@@ -148,7 +149,8 @@ def _receive(request: Request, session: UploadSession) -> None:
     session.received += request.body
 
 
-def _attach(mailbox: Mailbox, request: Request, session: UploadSession) -> Response:
+def _attach(request: Request, session: UploadSession) -> Response:
+    mailbox = session.mailbox
     mails = mailbox.state.mails
     mail = mailbox.mail(session.draft)
     file = FileAttachment(
@@ -156,7 +158,7 @@ def _attach(mailbox: Mailbox, request: Request, session: UploadSession) -> Respo
     )
     composed = compose.from_content(mailbox.contents(mail))
     raw = rfc822.to_bytes(replace(composed, files=(*composed.files, file)))
-    mails.update(PROVIDER_B, mail.id, raw=raw)
+    mails.update(mail.mailbox, mail.id, raw=raw)
     place = f"{request.content}/api/v2.0/Messages('{mail.id}')/Attachments('{len(composed.files)}')"
     return Response(status=201, headers={"location": place})
 

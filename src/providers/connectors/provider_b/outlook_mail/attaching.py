@@ -33,7 +33,7 @@ async def attach(user: GraphUser, draft: str, file: OutgoingFile) -> None:
             "contentType": file.media_type,
             "contentBytes": b64encode(await file.read()).decode(),
         }
-        await user.upstream.call(
+        await user.call(
             "POST", *user.messages, draft, "attachments", json=attachment, headers=PREFER
         )
         return
@@ -43,7 +43,7 @@ async def attach(user: GraphUser, draft: str, file: OutgoingFile) -> None:
         "size": file.size,
         "contentType": file.media_type,
     }
-    started = await user.upstream.call(
+    started = await user.call(
         "POST",
         *user.messages,
         draft,

@@ -55,7 +55,7 @@ class DraftSender(SentDrafts[NewDraft, Message]):
 
     def __init__(self, user: GraphUser) -> None:
         self._user = user
-        self._call = partial(user.upstream.call, headers=PREFER)
+        self._call = partial(user.call, headers=PREFER)
 
     async def resume(self, message_id: str) -> Message | None:
         """Delete what an attempt left that broke off; return what the person has sent of it."""
@@ -160,7 +160,7 @@ class DraftSender(SentDrafts[NewDraft, Message]):
 
     async def _change(self, draft: str, message_id: str, changes: Json) -> None:
         """Apply *changes* and the gateway's Message-ID, again while it is not known if they are."""
-        members = {**changes, "internetMessageId": f"<{message_id}>"}
+        members = {**changes, **self._user.author, "internetMessageId": f"<{message_id}>"}
 
         async def change() -> bool:
             await self._call(

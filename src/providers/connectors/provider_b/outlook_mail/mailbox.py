@@ -24,7 +24,7 @@ from providers.connectors.provider_b.outlook_mail.response_types import Message,
 from providers.connectors.provider_b.outlook_mail.sending import Sender
 from providers.connectors.provider_b.outlook_mail.stored_drafts import OutlookDrafts
 from providers.dry_run import in_dry_run
-from providers.failures import Impossible, Missing, ProviderFailure, Stale
+from providers.failures import NOT_SHARED, Impossible, Inaccessible, Missing, ProviderFailure, Stale
 from providers.http.client import Response
 from providers.ids import is_provider_b_id
 from providers.mail import change_previews, delivery, query_matching, scanning
@@ -62,7 +62,7 @@ class OutlookMailbox:
         """*cache* belongs to the caller, one per connection, and outlives this object."""
         cache.address = cache.address or address
         self._user = user
-        self._call = partial(user.upstream.call, headers=PREFER)
+        self._call = partial(user.call, headers=PREFER)
         self._cache = cache
         self._sender = Sender(user, cache)
         self.drafts = OutlookDrafts(user)
@@ -205,9 +205,13 @@ class OutlookMailbox:
 
     async def probe(self) -> None:
         """Make one harmless read."""
-        response = await self._call(
-            "GET", *self._user.root, "mailFolders", "inbox", params=(("$select", "id"),)
-        )
+        inbox = (*self._user.root, "mailFolders", "inbox")
+        try:
+            response = await self._call("GET", *inbox, params=(("$select", "id"),))
+        except Missing as failure:
+            if not self._user.shared:
+                raise
+            raise Inaccessible(NOT_SHARED, status=404) from failure
         response.decode(dict[str, Any])
 
     # -- searching

@@ -31,7 +31,7 @@ class Sender:
 
     def __init__(self, user: GraphUser, cache: AccountCache) -> None:
         self._user = user
-        self._call = partial(user.upstream.call, headers=PREFER)
+        self._call = partial(user.call, headers=PREFER)
         self._cache = cache
         self._drafts = DraftSender(user)
 
@@ -48,6 +48,7 @@ class Sender:
                 "ccRecipients": mapping.recipients(draft.cc),
                 "bccRecipients": mapping.recipients(draft.bcc),
                 "internetMessageId": f"<{draft.attempt.message_id}>",
+                **self._user.author,
             }
             return NewDraft(path=("messages",), request=message, files=draft.files)
 

@@ -31,7 +31,7 @@ class OutlookDrafts:
 
     def __init__(self, user: GraphUser) -> None:
         self._user = user
-        self._call = partial(user.upstream.call, headers=PREFER)
+        self._call = partial(user.call, headers=PREFER)
 
     async def identities(self, message_ids: Sequence[str]) -> Mapping[str, DraftIdentity]:
         valid = list(filter(is_provider_b_id, message_ids))
