@@ -17,6 +17,7 @@ from gateway.look import pages
 from gateway.store import timestamps
 from graph import errors
 from policy.refusals import Refusal
+from providers.catalogue.tables import PRODUCTS
 
 TEMPLATES = Path(__file__).parent / "templates"
 SIGN_IN = f"{sessions.PATH}/sign-in"
@@ -33,6 +34,7 @@ def page(request: Request, template: str, *, status: int = 200, **values: Any) -
         console=sessions.PATH,
         jobs=request.app.state.console_jobs if session else (),
         when=_when,
+        product=_product,
         form_token=lambda: _hidden(session),
         **values,
     )
@@ -73,6 +75,11 @@ def redirect_to_sign_in(request: Request) -> RedirectResponse:
     if sessions.COOKIE in request.cookies:
         response.delete_cookie(sessions.COOKIE, path=sessions.PATH)
     return response
+
+
+def _product(kind: str, provider: str) -> str:
+    """Return the product of an account, as operators know it."""
+    return PRODUCTS.get(kind, {}).get(provider, provider)
 
 
 def _hidden(session: Session | None) -> Markup:
