@@ -4,7 +4,7 @@ Builds the documentation site from `docs/` with Zensical: `./run docs`, or `./ru
 The pages are copied to `site/source` first: a link that leaves `docs/` (`../../schema.graphql`)
 leads to a copy of its file there, because the site must hold everything that it links to. The
 result is `site/html`; it needs no server and loads nothing from other origins. The search finds the
-pages for users: it leaves out those of the section *Inside*, and the copies.
+pages for users: it leaves out those of the section *Develop*, and the copies.
 """
 
 import argparse
@@ -43,7 +43,7 @@ def build(site: Path) -> Path:
     for page in sorted(source.rglob("*.md")):
         _bring_linked_files(page, source)
     nav = tomllib.loads((DOCS / CONFIG).read_text("utf-8"))["project"]["nav"]
-    inside = next(entry["Inside"] for entry in nav if "Inside" in entry)
+    inside = next(entry["Develop"] for entry in nav if "Develop" in entry)
     for page in [source / name for name in pages_of(inside)] + [*source.glob("repository/**/*.md")]:
         page.write_text(_NOT_SEARCHED + page.read_text("utf-8"), "utf-8")
     shutil.copy(DOCS / CONFIG, site / CONFIG)
