@@ -7,6 +7,7 @@ import webbrowser
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
+import msgspec
 from sqlmodel import col
 
 from gateway.audit.changes import log_change
@@ -37,6 +38,12 @@ if TYPE_CHECKING:
     from gateway.cli.commands.connection_add import AddOptions
 
 _ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP)  # besides Ctrl-C, which `asyncio.run` handles
+
+
+class _KeyFile(msgspec.Struct, tag_field="type", tag="service_account"):
+    client_email: str
+    private_key: str
+    private_key_id: str
 
 
 def parse(options: "AddOptions", owner: tuple[str, int], secret: str | None) -> NewConnection:
@@ -91,6 +98,8 @@ def parse(options: "AddOptions", owner: tuple[str, int], secret: str | None) -> 
 
 
 def _credentials(options: "AddOptions", secret: str) -> dict[str, str | None]:
+    if options.google_delegation is not None:
+        return {**_service_account(secret), "subject": options.subject}
     if options.server:
         sending = {"submissionUrl": options.submission} if options.submission else {}
         username = options.username or options.account
@@ -98,6 +107,24 @@ def _credentials(options: "AddOptions", secret: str) -> dict[str, str | None]:
     if options.client_id:
         return {"clientId": options.client_id, "clientSecret": secret, "tenant": options.tenant}
     return {"apiToken": secret}
+
+
+def _service_account(text: str) -> dict[str, str]:
+    """
+    Return the credentials in the key file of a service account.
+
+    Raises:
+        InvalidInput: It is not such a file.
+    """
+    try:
+        key = msgspec.json.decode(text, type=_KeyFile)
+    except msgspec.DecodeError:
+        raise InvalidInput("The file is not the JSON key of a service account.") from None
+    return {
+        "clientEmail": key.client_email,
+        "privateKey": key.private_key,
+        "privateKeyId": key.private_key_id,
+    }
 
 
 async def add(options: "AddOptions", secret: str | None) -> views.Connection:

@@ -286,7 +286,8 @@ class CredentialRepository:
         if "password" in stored:
             return _Password(self, connection_id, stored, scheme)
         endpoint = self._endpoints(connection_id, str(stored["provider"]), stored)
-        if endpoint is not None and "clientId" in stored and "username" not in stored:
+        is_client = "subject" in stored or ("clientId" in stored and "username" not in stored)
+        if endpoint is not None and is_client:
             return oauth.ClientCredentials(endpoint)
         if endpoint is not None and stored.get("refreshToken"):
             return oauth.RefreshingCredentials(

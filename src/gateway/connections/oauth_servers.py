@@ -12,7 +12,7 @@ LOOPBACK_HOST = "127.0.0.1"  # commands listen there for the redirect
 LOOPBACK_PORT = 8765  # a fixed one, because some providers compare it with the registered URI
 SANDBOX_CLIENT = "access-gateway"  # id and secret at the sandbox
 
-_IDENTITY = frozenset({"openid", "email", "profile", "offline_access"})
+IDENTITY = frozenset({"openid", "email", "profile", "offline_access"})
 
 # (kind, provider) -> scopes to read, and scopes to read and write.
 READ_SCOPES: Mapping[tuple[str, str], tuple[str, ...]] = MappingProxyType(
@@ -88,7 +88,7 @@ def missing_scopes(
     return tuple(
         scope
         for scope in needed
-        if (name := _comparable(scope)) not in _IDENTITY | consent.optional_scopes
+        if (name := _comparable(scope)) not in IDENTITY | consent.optional_scopes
         and not names & {name, *consent.wider_scopes.get(name, ())}
     )
 

@@ -14,6 +14,7 @@ from providers.failures import Missing, NeedsReauth, Refused
 from providers.http.client import Upstream
 from providers.http.origins import Origins
 from providers.oauth.credentials import BodyStyle, StaticToken, TokenEndpoint, Tokens
+from providers.oauth.delegation import DelegatedEndpoint, ServiceAccount
 from providers.oauth.device_flow import DeviceEndpoint
 
 
@@ -53,6 +54,8 @@ class TokenEndpoints:
         """
         if provider in OWN_SERVERS:
             return self._own_endpoint(connection_id, stored)
+        if "subject" in stored:
+            return self._delegated_endpoint(connection_id, provider, stored)
         client = self._client(provider, stored)
         if client is None:
             return None
@@ -64,6 +67,24 @@ class TokenEndpoints:
             client_secret=client[1],
             scope=f"{self._settings.collab_url}/.default" if "clientId" in stored else "",
             style=BodyStyle.JSON if CONSENTS[provider].json_body else BodyStyle.FORM,
+        )
+
+    def _delegated_endpoint(
+        self, connection_id: int, provider: str, stored: Mapping[str, Any]
+    ) -> DelegatedEndpoint:
+        """Return the endpoint that issues tokens of a person to a service account."""
+        account = ServiceAccount(
+            email=str(stored["clientEmail"]),
+            private_key=str(stored["privateKey"]),
+            key_id=str(stored.get("privateKeyId", "")),
+            subject=str(stored["subject"]),
+        )
+        return DelegatedEndpoint(
+            self._origins,
+            self._url(provider, "token"),
+            connection=connection_id,
+            account=account,
+            scopes=stored["scopes"],
         )
 
     def _own_endpoint(self, connection_id: int, stored: Mapping[str, Any]) -> TokenEndpoint | None:

@@ -130,6 +130,7 @@ EmailAddress = Annotated[
 ]
 RowId = Annotated[int, Field(ge=1, le=2**63 - 1)]
 Secret = Annotated[str, Field(min_length=1, max_length=16_384), AfterValidator(_printable)]
+Pem = Annotated[str, Field(min_length=1, max_length=16_384)]  # lines of base64
 Tenant = Annotated[Secret, AfterValidator(_concrete_tenant)]
 Time = Annotated[int, PlainValidator(parse_time, json_schema_input_type=str)]  # milliseconds
 

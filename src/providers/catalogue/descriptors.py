@@ -58,6 +58,7 @@ class Consent:
         optional_scopes: Requested scopes that a connection works without, in lower case.
         wider_scopes: Scope -> the scopes that include it, by their last segment in lower case.
         full_scope: The scope for whatever the user may do.
+        has_delegation: Whether a domain can let service accounts act for its people (RFC 7523).
         unused_days: Days without use after which a consent ends; None: it does not.
     """
 
@@ -74,6 +75,7 @@ class Consent:
     optional_scopes: frozenset[str] = frozenset()
     wider_scopes: Mapping[str, Collection[str]] = field(default_factory=lambda: _NO_WIDER)
     full_scope: str | None = None
+    has_delegation: bool = False
     unused_days: int | None = None
 
 

@@ -142,7 +142,7 @@ class TokenEndpoint:
             origins: The process's clients.
             url: Of the token endpoint.
             connection: Key of the limits: calls with the same key share them.
-            client_id: Our id at the provider.
+            client_id: Our id at the provider; "": an assertion says it.
             client_secret: None: a public client.
             scope: Sent with every token request; empty: not sent.
             style: Encoding of the requests.
@@ -155,7 +155,7 @@ class TokenEndpoint:
         self._upstream = Upstream(
             origins, url, connection=f"token:{connection}", name="tokens", concurrency=2
         )
-        self._client = {"client_id": client_id}
+        self._client = {"client_id": client_id} if client_id else {}
         if client_secret is not None:
             self._client["client_secret"] = client_secret
         self._scope = {"scope": scope} if scope else {}
@@ -196,6 +196,11 @@ class TokenEndpoint:
     async def client_credentials(self) -> Tokens:
         """Request a token of the client itself; raises as `refresh`."""
         return await self._request({"grant_type": "client_credentials", **self._scope})
+
+    async def jwt_bearer(self, assertion: str) -> Tokens:
+        """Exchange a signed assertion (RFC 7523) for a token; raises as `refresh`."""
+        grant = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+        return await self._request({"grant_type": grant, "assertion": assertion})
 
     async def revoke(self, url: str, token: str) -> None:
         """

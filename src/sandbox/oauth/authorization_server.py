@@ -16,6 +16,7 @@ from sandbox.oauth.authorization_codes import AuthorizationCodes, Consent
 from sandbox.oauth.clients import ClientRegistry
 from sandbox.oauth.tokens import TokenStore
 from sandbox.state import SandboxState
+from sandbox.storage.database import Database
 
 LIFETIME_SECONDS = 3599
 NO_STORE: Mapping[str, str] = {"cache-control": "no-store", "pragma": "no-cache"}
@@ -51,13 +52,14 @@ class AuthorizationServer:
     tokens: TokenStore
     mails: MailStore
     content: ContentStore
+    database: Database
 
     @classmethod
     def create(cls, name: str, state: SandboxState) -> "AuthorizationServer":
         """Create the server *name* over the sandbox's database."""
         codes = AuthorizationCodes(state.database, clock=state.clock)
         clients = ClientRegistry(state.database)
-        return cls(name, clients, codes, state.tokens, state.mails, state.content)
+        return cls(name, clients, codes, state.tokens, state.mails, state.content, state.database)
 
     def account_of(self, mailbox: str, address: str) -> Account:
         """Return the account that signs in by *address*: the mailbox's owner, or another one."""

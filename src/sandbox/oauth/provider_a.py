@@ -15,6 +15,8 @@ from sandbox.oauth.authorization_server import (
 )
 from sandbox.oauth.consent import AuthorizeEndpoint, AuthorizeOptions
 from sandbox.oauth.identity_tokens import create_id_token, public_keys
+from sandbox.oauth.service_accounts import GRANT_TYPE as DELEGATED_GRANT
+from sandbox.oauth.service_accounts import ServiceAccounts
 from sandbox.oauth.tokens import TokenGrant
 from sandbox.world.people import YARD_ACCOUNT
 
@@ -60,13 +62,14 @@ class _Endpoints:
     def __init__(self, server: AuthorizationServer) -> None:
         self._server = server
         self._tokens = server.tokens
+        self.service_accounts = ServiceAccounts(server.database)
 
     def token(self, request: Request) -> Response:
         form = parse_form(request)
         try:
             return self._grant(form, request)
         except OAuthError as error:
-            has_client = bool(form.get("client_id"))
+            has_client = bool(form.get("client_id") or form.get("assertion"))
             status = 401 if error.code == "invalid_client" and has_client else 400
             code = error.code if has_client else "invalid_request"
             return error_response(status, reason=code, message=str(error))
@@ -101,6 +104,8 @@ class _Endpoints:
                 return self._exchange_code(form, request)
             case "refresh_token":
                 return self._refresh(form)
+            case grant_type if grant_type == DELEGATED_GRANT:
+                return self._delegated(form, request)
             case _:
                 raise OAuthError("unsupported_grant_type", "Invalid grant_type.")
 
@@ -123,6 +128,18 @@ class _Endpoints:
                 nonce=consent.nonce,
                 lifetime_seconds=LIFETIME_SECONDS,
             )
+        return json_response(body, headers=NO_STORE)
+
+    def _delegated(self, form: Mapping[str, str], request: Request) -> Response:
+        """Issue a token of a person to a service account; it brings no refresh token."""
+        audience = f"{request.public}/provider-a/token"
+        wanted = self.service_accounts.verify(form.get("assertion", ""), audience=audience)
+        if not self._server.mails.account(PROVIDER_A).has_address(wanted.subject):
+            raise OAuthError("invalid_grant", "Invalid email or User ID")
+        account = self._server.account_of(PROVIDER_A, wanted.subject).email
+        grant = TokenGrant(upstream=_UPSTREAM, account=account, scopes=wanted.scopes)
+        body = self._token_body(grant)
+        del body["scope"]
         return json_response(body, headers=NO_STORE)
 
     def _refresh(self, form: Mapping[str, str]) -> Response:

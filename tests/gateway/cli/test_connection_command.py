@@ -12,6 +12,8 @@ import threading
 import demo_process
 import httpx
 import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
 
 pytestmark = pytest.mark.slow  # a process for every command
 
@@ -178,6 +180,34 @@ def test_an_account_is_connected_by_device_code(command, place):
     assert code == 0, message
     made = json.loads(out)
     assert (made["status"], "Files.ReadWrite.All" in made["grantedScopes"]) == ("active", True)
+
+
+def test_a_key_of_a_service_account_is_tested_and_stored(command, place, tmp_path):
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048).private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    members = {
+        "client_email": "robot@p.example",
+        "private_key": key.decode(),
+        "private_key_id": "k",
+    }
+    file, other = tmp_path / "key.json", tmp_path / "other.json"
+    file.write_text(json.dumps({"type": "service_account", **members}))
+    other.write_text(json.dumps({"type": "authorized_user", **members}))
+    words = [word for word in new(place, "email", "PROVIDER_A", "") if word]
+
+    def add(chosen, *more):
+        return command(*words, "--google-delegation", str(chosen), "--subject", ACCOUNT, *more)
+
+    refused, wrong, stored = add(file), add(other), add(file, "--untested")
+    made = json.loads(stored[1])
+
+    assert (refused[0], "Nothing is stored" in refused[2]) == (1, True)
+    assert (wrong[0], "not the JSON key of a service account" in wrong[2]) == (1, True)
+    assert (made["accountEmail"], made["canWrite"]) == (ACCOUNT, True)
+    assert "PRIVATE KEY" not in stored[1] + stored[2]
+    assert command(*words, "--google-delegation", str(file))[0] == 2
+    command("remove", str(made["id"]))
 
 
 def test_an_api_token_is_read_from_standard_input(command, place):

@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -108,6 +108,20 @@ class AddOptions:
             help="With --shared: the id of the connection whose credentials are used.",
         ),
     ] = None
+    google_delegation: Annotated[
+        Path | None,
+        typer.Option(
+            "--google-delegation",
+            exists=True,
+            dir_okay=False,
+            metavar="KEY.JSON",
+            help="Google Workspace: the key file of a service account to which the domain "
+            "delegates; it can act for everybody in the domain.",
+        ),
+    ] = None
+    subject: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="With --google-delegation: the person.")
+    ] = ""
     api_token: Annotated[
         bool, typer.Option("--api-token", help="Read an API token from standard input.")
     ] = False
@@ -200,12 +214,20 @@ def add(options: AddOptions) -> None:
 
 def _add_named(options: AddOptions) -> None:
     """Connect an account by consent or with a secret."""
+    delegation = options.google_delegation
+    if delegation is not None and not options.account:
+        options = replace(options, account=options.subject)
     by_address = (options.calendar_server, options.password_file, options.oauth, options.confirm)
     refuse(
         (any(by_address) or options.init, "such options go with --imap or --caldav"),
         (
             not (options.kind and options.provider and options.account),
             "name KIND, PROVIDER and ACCOUNT, or give --imap or --caldav with an address",
+        ),
+        ((delegation is None) != (not options.subject), "--google-delegation takes --subject"),
+        (
+            delegation is not None and (options.api_token or options.client_id or options.server),
+            "--google-delegation goes with no other secret",
         ),
         (options.api_token and options.client_id, "give --api-token or --client-id, not both"),
         (bool(options.client_id) != bool(options.tenant), "--client-id and --tenant go together"),
@@ -216,7 +238,10 @@ def _add_named(options: AddOptions) -> None:
     )
     from gateway.cli import account_setup
 
-    secret = _read_secret() if _has_secret(options) else None
+    if delegation is not None:
+        secret: str | None = delegation.read_text("utf-8", "replace")
+    else:
+        secret = _read_secret() if _has_secret(options) else None
     connection = run_async(lambda: account_setup.add(options, secret))
     report_connection(connection, as_json=options.as_json)
 
@@ -302,7 +327,8 @@ def _contradictions_of_secrets(options: AddOptions) -> Iterator[tuple[object, st
 
 
 def _has_secret(options: AddOptions) -> bool:
-    return bool(options.api_token or options.client_id or options.server)
+    secrets = (options.api_token, options.client_id, options.server, options.google_delegation)
+    return any(secrets)
 
 
 def read_password(account: str, file: Path | None) -> str:

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from gateway.connections import rows as connection_rows
+from gateway.connections.oauth_servers import IDENTITY
 from gateway.operations.connections.addresses import check_submission_url, check_token_url
-from gateway.operations.inputs import Input, Secret, ShortText, Tenant, Time
+from gateway.operations.inputs import EmailAddress, Input, Pem, Secret, ShortText, Tenant, Time
 from gateway.operations.validation import invalid
 from gateway.secrets.keyring import Keyring
 from gateway.store.tables import ConnectionRow
@@ -31,6 +32,10 @@ class Credentials(Input):
     password: Secret | None = None
     submission_url: ShortText | None = None
     token_url: ShortText | None = None
+    client_email: Secret | None = None
+    private_key: Pem | None = None
+    private_key_id: Secret | None = None
+    subject: EmailAddress | None = None
 
     def stored(self) -> Mapping[str, Any]:
         """
@@ -50,6 +55,7 @@ _CREDENTIAL_FORMS = (  # required members, optional members
     ({"accessToken"}, {"refreshToken", "expiresAt"}),
     ({"clientId", "clientSecret", "tenant"}, {"expiresAt"}),
     ({"apiToken"}, set[str]()),
+    ({"clientEmail", "privateKey", "subject"}, {"privateKeyId", "expiresAt"}),
     ({"username", "password"}, {"submissionUrl", "expiresAt"}),
     ({"username", "accessToken"}, {"expiresAt", "submissionUrl"}),
     (
@@ -59,6 +65,7 @@ _CREDENTIAL_FORMS = (  # required members, optional members
 )
 _CREDENTIAL_FORMS_TEXT = (
     "accessToken (refreshToken, expiresAt); clientId, clientSecret, tenant (expiresAt); apiToken; "
+    "clientEmail, privateKey, subject (privateKeyId, expiresAt); "
     "username, password (submissionUrl, expiresAt); "
     "username, accessToken (expiresAt, submissionUrl); "
     "username, accessToken, refreshToken, tokenUrl, clientId (expiresAt, clientSecret, "
@@ -74,6 +81,8 @@ def store_credentials(row: ConnectionRow, credentials: Credentials, keyring: Key
         InvalidInput: Their form is not one of the row's provider.
     """
     stored = credentials.stored()
+    if "subject" in stored:
+        stored = {**stored, "scopes": _delegated_scopes(row, stored)}
     server = catalogue.CONNECTORS[row.provider].own_server
     is_own = server is not None
     needs_password = server is not None and not server.takes_tokens
@@ -88,6 +97,31 @@ def store_credentials(row: ConnectionRow, credentials: Credentials, keyring: Key
             raise invalid("credentials.submissionUrl", f"is for {', '.join(submitting)} alone")
         check_submission_url(str(stored["submissionUrl"]))
     connection_rows.replace(row, stored, keyring)
+
+
+def _delegated_scopes(row: ConnectionRow, stored: Mapping[str, Any]) -> list[str]:
+    """
+    Return the scopes that a service account asks for: those of the connection, without identity.
+
+    Raises:
+        InvalidInput: The provider has no delegation, the key is not valid, the account is another
+            than the connection's, or no scopes are named.
+    """
+    from providers.oauth.delegation import private_key  # noqa: PLC0415 - few connections need it
+
+    consent = catalogue.CONSENTS.get(row.provider)
+    if consent is None or not consent.has_delegation:
+        raise invalid("credentials.subject", f"is not for {row.provider}")
+    if str(stored["subject"]).casefold() != row.account_email.casefold():
+        raise invalid("credentials.subject", "must be accountEmail")
+    try:
+        private_key(str(stored["privateKey"]))
+    except ValueError as failure:
+        raise invalid("credentials.privateKey", f"is {failure}") from None
+    scopes = [scope for scope in row.granted_scopes if scope not in IDENTITY]
+    if not scopes:
+        raise invalid("grantedScopes", "must name the scopes that the domain delegates")
+    return scopes
 
 
 def can_submit(row: ConnectionRow, keyring: Keyring) -> bool:

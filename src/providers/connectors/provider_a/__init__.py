@@ -33,6 +33,7 @@ CONNECTOR = Connector(
         parameters=MappingProxyType({"access_type": "offline", "prompt": "consent"}),
         login_hint=True,
         loopback_host="127.0.0.1",
+        has_delegation=True,
         unused_days=180,  # "six months"
         writing_scopes=frozenset({"https://mail.google.com/", f"{_SCOPES}/calendar"}),
         wider_scopes=MappingProxyType(
