@@ -29,6 +29,7 @@ TELLING = {
     "attachments": ("CanaryFile",),
     "labels": ("CanaryLabel",),
     "importance": ("high",),
+    "connection_id": (),  # a number of this gateway, which no mail has
 }
 ACTIONS = {
     "reply": {"body": "Words."},
