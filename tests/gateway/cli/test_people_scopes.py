@@ -1,4 +1,4 @@
-"""The scopes of `connection add`: those of people are asked for with `--people` alone."""
+"""Scopes of `connection add` that an option asks for: of people, of what others share."""
 
 import pytest
 
@@ -44,3 +44,18 @@ def test_an_own_server_has_a_scope_of_its_own_without_consent():
 def test_calendars_have_no_scopes_for_people(provider):
     with pytest.raises(InvalidInput, match="has no scopes for people"):
         parse(options("calendar", provider, people=True), OWNER, None)
+
+
+@pytest.mark.parametrize(
+    ("read_only", "scopes"),
+    [(True, ["Mail.Read.Shared"]), (False, ["Mail.ReadWrite.Shared", "Mail.Send.Shared"])],
+    ids=["reading", "writing"],
+)
+def test_shared_scopes_add_those_of_shared_mailboxes(read_only, scopes):
+    more = {"shared_scopes": True, "read_only": read_only}
+    new = parse(options("email", "PROVIDER_B", **more), OWNER, None)
+
+    mail = list(scopes_of("email", "PROVIDER_B", writing=not read_only))
+    assert new.granted_scopes == [*mail, *scopes]
+    with pytest.raises(InvalidInput, match="has no scopes for shared mailboxes"):
+        parse(options("email", "PROVIDER_A", **more), OWNER, None)
