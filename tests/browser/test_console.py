@@ -209,6 +209,7 @@ def pages(admin):
     connection = admin.get("/api/connections").json()["connections"][0]["id"]
     return {
         "alive": "/",
+        "settings": "/settings",
         "people": "/people",
         "person": f"/people/{person}",
         "tokens": "/tokens",
