@@ -140,7 +140,9 @@ def test_concurrent_demo_starts_share_one_demo(tmp_path):
 
     assert {demo["tokens"]["full"] for demo in manifests} == {before.tokens["full"]}
     assert answers == [200, 200, 200]
-    assert sorted(talk) == ["", "", "Creating the demo's data …\n"]
+    # Those that serve together for some seconds warn, which is right.
+    lines = [line for line in "".join(talk).splitlines() if "serve one database" not in line]
+    assert lines == ["Creating the demo's data …"]
     taken = f"Another process uses {data}: stop it first, or give another folder with --data.\n"
     assert emptied == ("", taken)
     assert read_state(data) == before
