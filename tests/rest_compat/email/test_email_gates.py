@@ -282,6 +282,8 @@ async def test_a_token_reads_its_own_settings(client, world):
         "accountEmail": "me@provider-a.example",
         "status": "active",
         "reconnectUrl": None,
+        "cause": None,
+        "expiresAt": None,
     }
 
 
