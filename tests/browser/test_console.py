@@ -151,6 +151,49 @@ def test_job_6_revokes_a_token_and_all_of_a_person(visitor, admin):
     assert statuses == ["revoked", "revoked"]
 
 
+def refused_call(admin, demo):
+    """Call what a new token may not; return the token."""
+    made = make_token(admin, "Refused")
+    headers = {"Authorization": f"Bearer {made['token']}"}
+    answer = httpx.get(f"{demo['baseUrl']}/api/access/email/messages", headers=headers)
+    assert answer.is_client_error
+    return made
+
+
+def test_job_7_explains_a_refused_call_and_allows_it(visitor, admin, demo):
+    made = refused_call(admin, demo)
+    visitor.start()
+    visitor.click("Why was this refused?")
+    visitor.press_first("tbody td a.bad")
+    visitor.click("Show what would allow it", role="button")
+    visitor.click("Show the difference", role="button")
+    assert visitor.page.locator(".host").inner_text() == "wider"
+    visitor.click("Apply it", role="button")
+
+    assert heading(visitor.page) == "Refused"
+    assert visitor.clicks <= MOST_CLICKS
+    headers = {"Authorization": f"Bearer {made['token']}"}
+    answer = httpx.get(f"{demo['baseUrl']}/api/access/email/messages?limit=1", headers=headers)
+    assert answer.status_code == 200
+
+
+def test_job_8_follows_calls_until_it_is_stopped(visitor, admin, demo):
+    refused_call(admin, demo)
+    visitor.start()
+    visitor.click("Follow calls")
+    visitor.page.select_option("select[name=verdict]", "refused")
+    visitor.click("Show", role="button")
+    visitor.click("Follow for ten minutes")
+    rows = visitor.page.locator("tbody tr")
+    before = rows.count()
+    refused_call(admin, demo)
+    rows.nth(before).wait_for(timeout=15_000)  # without a click
+    visitor.click("Stop")
+
+    assert set(visitor.page.locator("tbody td:nth-child(4)").all_inner_texts()) == {"refused"}
+    assert visitor.clicks <= MOST_CLICKS
+
+
 def make_person(admin, name, email):
     person = admin.post("/api/operators", json={"displayName": name, "email": email}).json()["id"]
     admin.post("/api/resources", json={"name": email[:100], "operatorIds": [person]})
@@ -201,13 +244,18 @@ def tab_to(page, selector, *, backwards=False):
 
 
 @pytest.fixture(scope="module")
-def pages(admin):
+def pages(admin, demo):
     """Paths of pages, with names that are long, hostile or written from the right."""
     person = make_person(admin, RIGHT_TO_LEFT, f"{'very' * 40}@example.org")
     token = make_token(admin, HOSTILE, person)
     make_token(admin, "W" * 100, person)
     connection = admin.get("/api/connections").json()["connections"][0]["id"]
+    refused_call(admin, demo)
+    rows = admin.get("/api/decisions", params={"outcome": "refused"}).json()["decisions"]
     return {
+        "calls": "/calls",
+        "why": "/why",
+        "why-call": f"/why/{rows[0]['requestId']}",
         "alive": "/",
         "settings": "/settings",
         "people": "/people",

@@ -30,6 +30,7 @@ PATHS = [
     *dict.fromkeys(job.path for job in JOBS),
     *("/tokens?q=t19", "/tokens?q=7", f"/tokens?before={TOKENS // 2}", "/tokens/end?q=1"),
     *("/people?q=42", f"/people/{_operator(7)}", f"/people/{_operator(7)}/tokens/end"),
+    *("/calls?door=agent", "/calls?kind=write&verdict=refused", "/calls?token=17&verdict=failed"),
     *("/tokens/17", "/tokens/17/change", f"/tokens/new/{_operator(7)}"),
     *(f"/accounts?after={OWNERS // 2}", "/accounts/17", f"/accounts/new/{_operator(7)}"),
 ]

@@ -3,12 +3,15 @@
 from gateway.console.jobs import (
     accounts,
     alive,
+    calls,
     change_token,
     new_account,
     new_token,
     people,
+    remedies,
     settings,
     tokens,
+    why,
 )
 from gateway.console.router import Job, Router
 
@@ -19,8 +22,10 @@ JOBS: tuple[Job, ...] = (
     new_token.JOB,
     tokens.JOB,
     tokens.END_JOB,
+    why.JOB,
+    calls.JOB,
     people.JOB,
     settings.JOB,
 )
 # Of pages that no job begins with.
-FURTHER: tuple[Router, ...] = (change_token.router,)
+FURTHER: tuple[Router, ...] = (change_token.router, remedies.router)

@@ -1,6 +1,7 @@
 """
 Explains why a call is refused and which change of the token would let it pass (ADR 0014).
 
+    recorded   the documented call that a row of the decision log probably was
     request    the body of a request: the call or document that is asked about
     subject    the token with its stored policy, and with changes in memory
     dry_run    the state of one dry run

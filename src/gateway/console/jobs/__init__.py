@@ -8,5 +8,8 @@ The jobs of an operator: their routes, and their `JOB` for the registry.
     tokens        5 and 6: find a token; end one, or all of a person
     change_token  5: change a token after its difference was shown
     settings      the settings that matter here
+    why           7: why a call was refused, and what would allow it
+    remedies      7: apply what was offered, after its difference was shown
+    calls         8: follow calls
     people        people, with their accounts and tokens
 """

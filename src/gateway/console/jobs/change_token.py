@@ -63,7 +63,7 @@ async def ask(request: Request, services: AppServices, token_id: Id) -> Response
         revision=row.policy_rev,
         groups=_groups(),
         settings=token.settings,
-        as_json=_as_json,
+        as_json=as_json,
         ends=(timestamps.optional_text(token.expires_at) or "")[:16],
     )
 
@@ -87,7 +87,7 @@ async def preview(
         token=token,
         difference=difference,
         change=json.dumps(change),
-        as_json=_as_json,
+        as_json=as_json,
     )
 
 
@@ -102,6 +102,11 @@ async def save(services: AppServices, token_id: Id, form: SentForm) -> Response:
         if row.policy_rev != form.number("revision") + 1:
             raise Conflict(_CHANGED_MEANWHILE, code=Code.PRECONDITION_FAILED)
     return pages.redirect(f"/tokens/{token_id}")
+
+
+def as_json(value: Any) -> str:
+    """Return a value as JSON; empty for None."""
+    return "" if value is None else json.dumps(value, ensure_ascii=False)
 
 
 @cache
@@ -184,7 +189,3 @@ def _json(name: str, text: str) -> Any:
         return json.loads(text)
     except ValueError:
         raise invalid(name, "must be JSON") from None
-
-
-def _as_json(value: Any) -> str:
-    return "" if value is None else json.dumps(value, ensure_ascii=False)
