@@ -61,6 +61,25 @@ TOKEN_PASSDB = """passdb {{
   args = {folder}/oauth2.conf
 }}
 """
+# The folders of others below user/, as far as their owners have given rights.
+SHARED_SETTINGS = """
+mail_plugins = acl
+protocol imap {{
+  mail_plugins = acl imap_acl
+}}
+plugin {{
+  acl = vfile
+  acl_shared_dict = file:{folder}/mail/shared-mailboxes
+}}
+namespace shared {{
+  type = shared
+  separator = /
+  prefix = user/%%u/
+  location = mdbox:%%h/mdbox
+  subscriptions = no
+  list = children
+}}
+"""
 TOKEN_CONFIGURATION = """
 introspection_mode = post
 introspection_url = {url}
@@ -68,6 +87,21 @@ username_attribute = username
 active_attribute = active
 active_value = true
 """
+
+
+_RIGHTS = {
+    "l": "lookup",
+    "r": "read",
+    "s": "write-seen",
+    "w": "write",
+    "i": "insert",
+    "p": "post",
+    "k": "create",
+    "x": "delete",
+    "t": "write-deleted",
+    "e": "expunge",
+    "a": "admin",
+}
 
 
 class Dovecot:
@@ -90,8 +124,14 @@ class Dovecot:
         max_connections: int = 20,
         introspection_url: str = "",
         users: Sequence[str] = USERS,
+        shares: bool = False,
     ) -> None:
-        """*introspection_url* tells whose an access token is; "": no logins by token."""
+        """
+        Start it.
+
+        *introspection_url* tells whose an access token is; "": no logins by token. *shares*: users
+        see the folders of others in which they have rights.
+        """
         require(own_dovecot)
         self.folder = folder
         self.port, self.tls_port = free_port(), free_port()
@@ -114,7 +154,8 @@ class Dovecot:
                 max_connections=max_connections,
                 token_mechanisms=" xoauth2 oauthbearer" if introspection_url else "",
                 token_passdb=TOKEN_PASSDB.format(folder=folder) if introspection_url else "",
-            ),
+            )
+            + (SHARED_SETTINGS.format(folder=folder) if shares else ""),
         )
         folder.chmod(0o711)
         self.start()
@@ -165,6 +206,12 @@ class Dovecot:
         run = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
         return run.stdout
 
+    def give(self, owner: str, folder: str, user: str, letters: str) -> None:
+        """Let *user* do in a folder of *owner* what the letters of RFC 4314 say."""
+        rights = [_RIGHTS[letter] for letter in letters]
+        name = f"{owner}@{DOMAIN}"
+        self.doveadm("acl", "set", "-u", name, folder, f"user={user}@{DOMAIN}", *rights)
+
     def sent_to_clients(self, user: str) -> bytes:
         """All that the server has answered in the user's sessions, in plain text."""
         return b"".join(
@@ -185,7 +232,11 @@ class Dovecot:
 
 @contextmanager
 def dovecot_server(
-    *, max_connections: int = 20, introspection_url: str = "", users: Sequence[str] = USERS
+    *,
+    max_connections: int = 20,
+    introspection_url: str = "",
+    users: Sequence[str] = USERS,
+    shares: bool = False,
 ) -> Iterator[Dovecot]:
     folder = Path(tempfile.mkdtemp(prefix="dovecot"))
     try:
@@ -194,6 +245,7 @@ def dovecot_server(
             max_connections=max_connections,
             introspection_url=introspection_url,
             users=users,
+            shares=shares,
         )
         try:
             yield server

@@ -15,6 +15,8 @@ IMAP4rev1 and SMTP clients (RFC 3501, RFC 6409), for mailboxes on the owners' ow
                 usual names of folders, in the languages of servers
     session     one authenticated connection: commands, literals, FETCH rows
     pool        the sessions of one account
+    namespaces  the folders of one mailbox, a person's own or a shared one
+    rights      rights in the folders of others
     submission  one message handed to a server for outgoing mail
     submission_replies
                 replies of that server, and what they mean

@@ -114,3 +114,33 @@ class OpenFolder(NamedTuple):
     is_writable: bool
     uid_validity: int
     permanent_flags: tuple[str, ...] | None = None
+
+
+class MailboxRoot(NamedTuple):
+    """
+    The place of the folders of one mailbox.
+
+    Attributes:
+        inbox: The name of its inbox, in the server's spelling.
+        prefix: What the names of its other folders begin with; empty in an own mailbox.
+        foreign: Of an own mailbox: what the names of the folders of others begin with.
+    """
+
+    inbox: bytes = b"INBOX"
+    prefix: bytes = b""
+    foreign: tuple[bytes, ...] = ()
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether it belongs to somebody else than the login."""
+        return bool(self.prefix)
+
+    def holds(self, folder: bytes) -> bool:
+        """Return whether a folder belongs to the mailbox."""
+        if self.is_shared:
+            return folder == self.inbox or folder.startswith(self.prefix)
+        return not folder.startswith(self.foreign)
+
+    def relative(self, folder: bytes) -> bytes:
+        """Return the name of a folder within the mailbox."""
+        return b"INBOX" if folder == self.inbox else folder.removeprefix(self.prefix)

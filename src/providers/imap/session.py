@@ -21,7 +21,7 @@ from providers.imap.accounts import Account, Notify, ignore
 from providers.imap.connecting import NO_STARTTLS, has_buffered, reason_of
 from providers.imap.endpoints import Security, tls_context
 from providers.imap.parsing import Pieces, Row
-from providers.imap.replies import Disconnected, Literal, OpenFolder, Rejected, Reply
+from providers.imap.replies import Disconnected, Literal, MailboxRoot, OpenFolder, Rejected, Reply
 from providers.imap.response_reader import MAX_LINE, ResponseReader
 from providers.imap.sasl import token_login
 from providers.turns import in_turns
@@ -56,6 +56,7 @@ class Session:
     Attributes:
         capabilities: In capitals, as the server announced them after the login.
         selected: The folder that is open.
+        root: The mailbox that it works in; None: not looked up yet.
     """
 
     def __init__(
@@ -72,6 +73,7 @@ class Session:
         self._has_told_name = False
         self.capabilities: frozenset[str] = frozenset()
         self.selected: OpenFolder | None = None
+        self.root: MailboxRoot | None = None
 
     @classmethod
     async def connect(cls, account: Account) -> "Session":

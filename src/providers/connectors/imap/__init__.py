@@ -44,6 +44,7 @@ CONNECTOR = Connector(
             product="own mail server",
             port=f"{__name__}.mailbox:open_port",
             checks=f"{__name__}.checks:check_mailbox",
+            shares=True,
         ),
     ),
 )

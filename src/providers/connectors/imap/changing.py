@@ -34,10 +34,15 @@ async def trash(session: Session, location: Location, *, connection: int) -> Non
 
     Raises:
         Missing: It is gone.
+        ReadOnlyGrant: The account lacks a right in a folder of a shared mailbox.
         Impossible: It is in the trash already, or the server cannot move it.
     """
     folders, _ = await _untrashed(session, location)
     await _flags(session, location)
+    await filing.require_rights(session, location.folder, "te")
+    trash = folders.of(Role.TRASH)
+    if trash is not None:
+        await filing.require_rights(session, trash.name, "i")
     await confirm_write(connection)
     target = await filing.for_role(session, folders, Role.TRASH)
     await filing.open_synchronized(session, location)
@@ -58,6 +63,7 @@ async def change(
     has_labels = GMAIL in session.capabilities
     items = (_GmailLabels.item,) if has_labels else ()
     row = await _flags(session, location, *items, _THREAD.replace("BODY", "BODY.PEEK", 1))
+    await filing.require_rights(session, location.folder, _needed(change))
     flags = frozenset(map(parsing.text, _list(row.get("FLAGS"))))
     keywords = _Keywords(folder, flags, _permanent(session))
     labels: _Keywords | _GmailLabels = keywords
@@ -90,6 +96,12 @@ async def change(
     return mail_records.SentMessage(
         email_id=ids.message_id(location), thread_id=None if root is None else ids.thread_id(root)
     )
+
+
+def _needed(change: MailChange) -> str:
+    """Return the rights that a change needs in the folder of a shared mailbox."""
+    labels = change.add_labels or change.remove_labels
+    return ("" if change.read is None else "s") + ("w" if labels else "")
 
 
 class _Keywords:

@@ -13,6 +13,7 @@ from providers.failures import NeedsReauth, ProviderFailure, Throttled
 from providers.imap import parsing
 from providers.imap.connecting import remedy_of
 from providers.imap.pool import MAX_SESSIONS
+from providers.imap.rights import MEANINGS, read_rights
 from providers.imap.session import Rejected, Session
 from providers.imap.submission import CONNECT_SECONDS
 from providers.ports.checks import Finding, Observation, Outcome, expect
@@ -46,12 +47,13 @@ async def check_mailbox(opening: Opening) -> list[Finding]:
     except ProviderFailure as failure:
         return [_failed("credentials", failure)]
     memory = AccountMemory()
-    connection = Connection(info.id, info.account_email, sign_in, memory)
+    shared = info.shared_on is not None
+    connection = Connection(info.id, info.account_email, sign_in, memory, shared)
     try:
         first = await _observe("credentials", lambda: _log_in(connection))
         findings = [first]
         if first.outcome is not Outcome.FAILED:
-            for item, work in _ITEMS.items():
+            for item, work in {**_ITEMS, **(_SHARED_ITEMS if shared else {})}.items():
                 findings.append(await _observe(item, _reading(connection, work)))
             findings.append(await _observe("connections", lambda: _open_several(connection)))
         findings.append(await _observe("outgoing-mail", lambda: _submission(connection)))
@@ -62,7 +64,7 @@ async def check_mailbox(opening: Opening) -> list[Finding]:
 
 
 async def _log_in(connection: Connection) -> Observation:
-    await connection.read(lambda session: reading.open_folder(session, b"INBOX"))
+    await connection.read(lambda session: reading.open_folder(session, _inbox(session)))
     mechanism = "access token" if connection.sign_in.account.has_token else "password"
     return (Outcome.AS_EXPECTED, f"The server takes the {mechanism}, and the account can be read.")
 
@@ -91,7 +93,7 @@ async def _folders(session: Session) -> Observation:
 
 async def _labels(session: Session) -> Observation:
     # EXAMINE does not report the flags that are kept; SELECT changes no message either.
-    opened = await reading.open_folder(session, b"INBOX", writable=True)
+    opened = await reading.open_folder(session, _inbox(session), writable=True)
     flags = opened.permanent_flags
     return expect(
         flags is None or "\\*" in flags,
@@ -128,6 +130,31 @@ _ITEMS: dict[str, Callable[[Session], Awaitable[Observation]]] = {
     "labels": _labels,
     "quota": _quota,
 }
+
+
+def _inbox(session: Session) -> bytes:
+    return session.root.inbox if session.root is not None else b"INBOX"
+
+
+async def _rights(session: Session) -> Observation:
+    """Tell what the account may do in the folders of a shared mailbox that writes need."""
+    if "ACL" not in session.capabilities:
+        return Outcome.DIFFERS, "The server tells no rights (ACL): what it refuses is seen then."
+    sentences = []
+    for folder in await read_folders(session):
+        if folder.role in (Role.INBOX, *_ROLES):
+            rights = await read_rights(session, folder.name) or frozenset()
+            letters = "".join(letter for letter in MEANINGS if letter in rights)
+            sentences.append(f"{folder.label}: {letters or 'none'}")
+    return expect(
+        bool(sentences),
+        f"Rights of the account: {'; '.join(sentences)}. Reading needs lr, marking as read s, "
+        "labels w, drafts ite, deletion te and in the trash i, a copy of sent mail i.",
+        "The account sees neither the inbox nor a folder with a role.",
+    )
+
+
+_SHARED_ITEMS = {"rights": _rights}
 
 
 async def _open_several(connection: Connection) -> Observation:

@@ -8,9 +8,10 @@ from providers.connectors.imap import reading
 from providers.connectors.imap.folder_index import search
 from providers.connectors.imap.folders import Folder, Role, read_folders
 from providers.connectors.imap.message_ids import Location
-from providers.failures import Impossible, Missing, Stale
+from providers.failures import Impossible, Missing, ReadOnlyGrant, Stale
 from providers.imap import parsing
 from providers.imap.parsing import Row
+from providers.imap.rights import MEANINGS, read_rights
 from providers.imap.session import Literal, Rejected, Reply, Session, astring
 from providers.mail.compose import SerializedMessage
 
@@ -42,6 +43,37 @@ async def folders(session: Session) -> Folders:
     return Folders(await read_folders(session))
 
 
+async def require_rights(session: Session, folder: bytes, letters: str) -> None:
+    """
+    Check the rights of the account in a folder of a shared mailbox, where the server tells them.
+
+    Raises:
+        ReadOnlyGrant: One is missing; nothing was written.
+    """
+    if session.root is None or not session.root.is_shared:
+        return
+    rights = await read_rights(session, folder)
+    missing = [letter for letter in letters if rights is not None and letter not in rights]
+    if missing:
+        named = ", ".join(f'"{letter}" ({MEANINGS[letter]})' for letter in missing)
+        noun = "right" if len(missing) == 1 else "rights"
+        raise ReadOnlyGrant(
+            f"The account lacks the {noun} {named} in this folder of the shared mailbox.",
+            status=403,
+        )
+
+
+async def may_move_copy(session: Session, inbox: Folder | None, sent: Folder | None) -> bool:
+    """Return whether the account may move a copy of sent mail from the inbox to the sent mail."""
+    try:
+        for folder, letters in ((inbox, "rte"), (sent, "i")):
+            if folder is not None:
+                await require_rights(session, folder.name, letters)
+    except ReadOnlyGrant:
+        return False
+    return inbox is not None
+
+
 async def for_role(session: Session, known: Folders, role: Role) -> bytes:
     """
     Return the name of the folder for sent mail, drafts or trash, which is made where it is missing.
@@ -52,11 +84,12 @@ async def for_role(session: Session, known: Folders, role: Role) -> bytes:
     folder = known.of(role)
     if folder is not None:
         return folder.name
+    name = (session.root.prefix if session.root else b"") + _NEW_NAMES[role]
     try:
-        await session.command("CREATE", astring(_NEW_NAMES[role]))
+        await session.command("CREATE", astring(name))
     except Rejected as failure:
         raise Impossible(f"The mailbox has no folder for {_USES[role]}.") from failure
-    return _NEW_NAMES[role]
+    return name
 
 
 _USES = {Role.SENT: "sent mail", Role.DRAFTS: "drafts", Role.TRASH: "trash"}
@@ -94,6 +127,7 @@ async def replace_draft(
     Store a message in place of a draft; return its location.
 
     Raises:
+        ReadOnlyGrant: The account lacks a right in the folder of drafts.
         Stale: The draft was changed or removed meanwhile; then only the other version stays.
         Impossible: The server cannot remove one message without touching others, or does not tell
             where the new one is.
@@ -104,6 +138,7 @@ async def replace_draft(
         await reading.fetch_message(session, location, "UID FLAGS")
     except Missing as failure:
         raise Stale(status=412) from failure
+    await require_rights(session, location.folder, "ite")
     appended = await append(session, location.folder, message, "(\\Draft \\Seen)")
     if appended is None:
         raise Impossible("The mail server does not tell where it stored the draft.")

@@ -16,6 +16,7 @@ from providers.failures import Broken
 from providers.imap import parsing
 from providers.imap.folder_names import GMAIL_ROOTS, Role, role_of
 from providers.imap.parsing import Value
+from providers.imap.replies import MailboxRoot
 from providers.imap.session import Rejected, Reply, Session, astring
 from providers.search_text import fold_label
 
@@ -35,6 +36,7 @@ class Folder:
         name: In the server's spelling.
         role: None for a folder of the owner's own.
         messages, uid_next, uid_validity: Its STATUS.
+        prefix: What the names of the folders of its mailbox begin with.
         is_store: Whether every message is in it that is neither deleted nor junk, so that the other
             folders show some of them again: "All Mail" of Gmail.
     """
@@ -44,12 +46,15 @@ class Folder:
     messages: int
     uid_next: int
     uid_validity: int
+    prefix: bytes = b""
     is_store: bool = False
 
     @property
     def label(self) -> str:
         """The label that messages in the folder have."""
-        return self.role.value if self.role is not None else modified_utf7.decode(self.name)
+        if self.role is not None:
+            return self.role.value
+        return modified_utf7.decode(self.name.removeprefix(self.prefix))
 
     @property
     def is_searched(self) -> bool:
@@ -100,10 +105,13 @@ async def read_folders(session: Session) -> list[Folder]:
     if has_status:
         options.append(f"STATUS ({_STATUS})")
     suffix = [f"RETURN ({' '.join(options)})"] if options else []
-    reply = await session.command('LIST "" "*"', *suffix)
-    listed, states = await reply.parsed(lambda reply: (_listed(reply), _states(reply)))
+    root = session.root or MailboxRoot()
+    # The inbox of a shared mailbox may be what the others are below.
+    pattern = root.prefix[:-1] + b"*" if root.is_shared else b"*"
+    reply = await session.command('LIST ""', astring(pattern), *suffix)
+    listed, states = await reply.parsed(lambda reply: (_listed(reply, root), _states(reply)))
     for name in listed:
-        if name not in states and (not has_status or name == _INBOX):
+        if name not in states and (not has_status or name == root.inbox):
             state = await _state(session, name)
             states |= {} if state is None else {name: state}
     roles = _roles(listed)
@@ -112,6 +120,7 @@ async def read_folders(session: Session) -> list[Folder]:
         Folder(
             name=name,
             role=roles[name],
+            prefix=root.prefix,
             is_store=roles[name] is Role.ALL and (has_labels or listed[name].is_below_gmail),
             **states[name]._asdict(),
         )
@@ -147,7 +156,7 @@ def _roles(listed: Mapping[bytes, _Listed]) -> dict[bytes, Role | None]:
     return roles
 
 
-def _listed(reply: Reply) -> dict[bytes, _Listed]:
+def _listed(reply: Reply, root: MailboxRoot) -> dict[bytes, _Listed]:
     listed: dict[bytes, _Listed] = {}
     for pieces in reply.untagged:
         if not pieces[0].upper().startswith(b"* LIST "):
@@ -161,8 +170,10 @@ def _listed(reply: Reply) -> dict[bytes, _Listed]:
             continue
         role = next((_SPECIAL_USE[flag] for flag in flags if flag in _SPECIAL_USE), None)
         name = _canonical(name)
-        path = modified_utf7.decode(name).split(parsing.text(separator) or "\0")
-        listed[name] = _Listed(Role.INBOX if name == _INBOX else role, tuple(path))
+        if not root.holds(name):
+            continue
+        path = modified_utf7.decode(root.relative(name)).split(parsing.text(separator) or "\0")
+        listed[name] = _Listed(Role.INBOX if name == root.inbox else role, tuple(path))
     return {name: listed[name] for name in sorted(listed)[:MAX_FOLDERS]}
 
 

@@ -170,7 +170,7 @@ class ImapMailbox:
         """Open the inbox, and log in at the server for outgoing mail."""
 
         async def run(session: Session, _: MessageIds) -> None:
-            await reading.open_folder(session, b"INBOX")
+            await reading.open_folder(session, session.root.inbox if session.root else b"INBOX")
 
         await self._read(run)
         connection = await self._connection()
@@ -200,7 +200,8 @@ class ImapMailbox:
 
     async def _connection(self) -> Connection:
         sign_in = await self._access()
-        return Connection(self._info.id, self._info.account_email, sign_in, self._memory)
+        shared = self._info.shared_on is not None
+        return Connection(self._info.id, self._info.account_email, sign_in, self._memory, shared)
 
     async def _read(self, work: Callable[[Session, MessageIds], Awaitable[T]]) -> T:
         """Run *work*, which changes nothing, with a session of the account."""

@@ -56,8 +56,10 @@ async def open_folder(session: Session, folder: bytes, *, writable: bool = False
     Open a folder, for reading alone unless told otherwise.
 
     Raises:
-        Missing: There is no such folder any more.
+        Missing: There is no such folder any more, or it is of another mailbox.
     """
+    if session.root is not None and not session.root.holds(folder):
+        raise Missing
     selected = session.selected
     if selected is not None and selected.name == folder and selected.is_writable >= writable:
         return selected
@@ -243,6 +245,7 @@ async def read_messages(
         folder = Folder(
             name=name,
             role=None if known is None else known.role,
+            prefix=b"" if known is None else known.prefix,
             is_store=known is not None and known.is_store,
             messages=0,
             uid_next=0,

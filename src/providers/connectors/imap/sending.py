@@ -107,6 +107,7 @@ class Sender:
 
         async def take(session: Session) -> bool:
             await filing.open_synchronized(session, location)
+            await filing.require_rights(session, location.folder, "te")  # else it stays a draft
             permanent = session.selected and session.selected.permanent_flags
             if permanent is not None and not {"\\*", PENDING} & set(permanent):
                 return True  # nothing can be told
@@ -162,8 +163,10 @@ class Sender:
 
     def _own_addresses(self) -> frozenset[str]:
         """Return the addresses of the account that are known, folded."""
-        username = self._connection.sign_in.account.username
-        return frozenset({self._connection.email.casefold(), username.casefold()})
+        own = {self._connection.email.casefold()}
+        if not self._connection.shared:
+            own.add(self._connection.sign_in.account.username.casefold())
+        return frozenset(own)
 
     async def _headers(self, location: Location, reply: Reply) -> Headers:
         """Read those headers of the original that a reply needs and may show."""

@@ -10,6 +10,7 @@ from providers.connectors.imap.account_memory import AccountMemory
 from providers.connectors.imap.message_ids import MessageIds
 from providers.failures import NeedsReauth, SendingRefused, Unreachable
 from providers.http.events import CallEvent
+from providers.imap import namespaces
 from providers.imap.accounts import Account
 from providers.imap.endpoints import Endpoint
 from providers.imap.logins import Login
@@ -109,7 +110,8 @@ class Connection:
 
     Attributes:
         id: The connection's.
-        email: The account's address.
+        email: The address of the mailbox.
+        shared: Whether the mailbox is one that is shared with the account.
         sign_in: A refused access token is replaced once.
     """
 
@@ -117,6 +119,7 @@ class Connection:
     email: str
     sign_in: SignIn
     memory: AccountMemory
+    shared: bool = False
 
     @property
     def ids(self) -> MessageIds:
@@ -124,11 +127,22 @@ class Connection:
 
     async def read(self, work: Callable[[Session], Awaitable[T]]) -> T:
         """Run *work*, which changes nothing, with a session of the account."""
-        return await self._signed_in(lambda account: self.memory.pool.read(account, work))
+        rooted = partial(self._in_mailbox, work)
+        return await self._signed_in(lambda account: self.memory.pool.read(account, rooted))
 
     async def write(self, work: Callable[[Session], Awaitable[T]]) -> T:
         """Run *work*, which may change something, with a session of the account."""
-        return await self._signed_in(lambda account: self.memory.pool.write(account, work))
+        rooted = partial(self._in_mailbox, work)
+        return await self._signed_in(lambda account: self.memory.pool.write(account, rooted))
+
+    async def _in_mailbox(self, work: Callable[[Session], Awaitable[T]], session: Session) -> T:
+        """Run *work* with a session that knows which folders are those of the mailbox."""
+        if session.root is None and self.shared:
+            username = self.sign_in.account.username
+            session.root = await namespaces.shared_mailbox(session, self.email, username)
+        elif session.root is None:
+            session.root = await namespaces.own_mailbox(session)
+        return await work(session)
 
     async def submission(self, *, ends: float) -> Submission:
         """

@@ -12,6 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 from providers.connectors.imap import filing
@@ -48,11 +49,15 @@ class _Before:
     The account before a submission.
 
     Attributes:
+        sent: The folder of sent mail; None: there is none yet.
+        inbox: None: the account does not see it.
+        takes_copy: Whether the account may move its own copy from the inbox to the sent mail.
         inbox_from, sent_from: The least UIDs that new messages there can have.
-        sent: The folder of sent mail; None if there is none yet.
     """
 
     sent: bytes | None
+    inbox: bytes | None
+    takes_copy: bool
     inbox_from: int = 1
     sent_from: int = 1
 
@@ -123,9 +128,9 @@ class Submitter(HeldDrafts[OutgoingMessage, _Draft]):
             await attempt.store(HANDED_OVER + message.message_id)
             handed_over = True
 
-        envelope = _envelope(message, transmitted)
         with before_sending():
             before = await self._connection.read(_state)
+        envelope = _envelope(message, transmitted, takes_copy=before.takes_copy)
         await confirm_write(self._connection.id)
         try:
             with delivery.time_for_look_ups():
@@ -179,11 +184,7 @@ class Submitter(HeldDrafts[OutgoingMessage, _Draft]):
         arrived: Location | None = None
         for pause in COPY_DELAYS_SECONDS if awaits else ():
             await asyncio.sleep(pause)
-            arrived = await self._connection.read(
-                lambda session: filing.find(
-                    session, b"INBOX", message.message_id, from_uid=before.inbox_from
-                )
-            )
+            arrived = await self._connection.read(partial(_find_arrived, message, before))
             if arrived is not None:
                 break
 
@@ -209,9 +210,7 @@ class Submitter(HeldDrafts[OutgoingMessage, _Draft]):
             sent = await filing.find(session, folder, message.message_id, from_uid=before.sent_from)
             if sent is not None:
                 return sent
-            arrived = await filing.find(
-                session, b"INBOX", message.message_id, from_uid=before.inbox_from
-            )
+            arrived = await _find_arrived(message, before, session)
             if arrived is None:
                 return None
             keep = message.sender in {person.email for person in message.to}
@@ -232,7 +231,8 @@ class Submitter(HeldDrafts[OutgoingMessage, _Draft]):
         async def work(session: Session) -> Location | None:
             folders = await filing.folders(session)
             sent = await filing.for_role(session, folders, Role.SENT)
-            names = [sent, b"INBOX"]
+            inbox = folders.of(Role.INBOX)
+            names = [sent, *(() if inbox is None else (inbox.name,))]
             names += [
                 folder.name
                 for folder in folders.all
@@ -240,7 +240,7 @@ class Submitter(HeldDrafts[OutgoingMessage, _Draft]):
             ]
             for name in names:
                 location = await filing.find(session, name, message_id)
-                if location is not None and name == b"INBOX":
+                if location is not None and inbox is not None and name == inbox.name:
                     return await _adopt(session, location, sent, keep=False) or location
                 if location is not None:
                     return location
@@ -262,6 +262,7 @@ class Submitter(HeldDrafts[OutgoingMessage, _Draft]):
 
         async def work(session: Session) -> Location | None:
             drafts = await filing.for_role(session, await filing.folders(session), Role.DRAFTS)
+            await filing.require_rights(session, drafts, "i")
             return await filing.append(session, drafts, serialized, "(\\Draft \\Seen)")
 
         location = await self._connection.write(work)
@@ -338,9 +339,19 @@ async def _state(session: Session) -> _Before:
     inbox, sent = folders.of(Role.INBOX), folders.of(Role.SENT)
     return _Before(
         sent=None if sent is None else sent.name,
+        inbox=None if inbox is None else inbox.name,
+        takes_copy=await filing.may_move_copy(session, inbox, sent),
         inbox_from=1 if inbox is None else inbox.uid_next,
         sent_from=1 if sent is None else sent.uid_next,
     )
+
+
+async def _find_arrived(
+    message: OutgoingMessage, before: _Before, session: Session
+) -> Location | None:
+    if before.inbox is None:
+        return None
+    return await filing.find(session, before.inbox, message.message_id, from_uid=before.inbox_from)
 
 
 async def _sent_folder(session: Session, before: _Before) -> bytes:
@@ -368,7 +379,9 @@ async def _find_draft(session: Session, message_id: str) -> Location | None:
     return None if drafts is None else await filing.find(session, drafts.name, message_id)
 
 
-def _envelope(message: OutgoingMessage, transmitted: SerializedMessage) -> Envelope:
+def _envelope(
+    message: OutgoingMessage, transmitted: SerializedMessage, *, takes_copy: bool
+) -> Envelope:
     people = (*message.to, *message.cc, *message.bcc)
     recipients = list(dict.fromkeys(compose.written_address(person.email) for person in people))
     sender = compose.written_address(message.sender)
@@ -376,7 +389,7 @@ def _envelope(message: OutgoingMessage, transmitted: SerializedMessage) -> Envel
     return Envelope(
         sender=own[0] if own else sender,
         recipients=recipients,
-        copy_to="" if own else sender,
+        copy_to="" if own or not takes_copy else sender,
         size=transmitted.size,
         is_8bit=any(
             not piece.isascii() for piece in transmitted.pieces if isinstance(piece, bytes)

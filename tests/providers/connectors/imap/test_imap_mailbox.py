@@ -448,8 +448,9 @@ async def test_a_page_costs_few_commands(account, dovecot):
     first = await commands(MailQuery(limit=20))
     again = await commands(MailQuery(limit=20))
 
-    assert [line.split(b" ")[0] for line in first] == [b"LIST", b"EXAMINE", b"UID", b"UID"]
-    assert first[2] == b"UID FETCH 1:* (UID INTERNALDATE)"
+    names = [line.split(b" ")[0] for line in first]
+    assert names == [b"NAMESPACE", b"LIST", b"EXAMINE", b"UID", b"UID"]
+    assert first[3] == b"UID FETCH 1:* (UID INTERNALDATE)"
     assert [line.split(b" ")[0] for line in again] == [b"NOOP", b"LIST", b"UID"]
     assert b"BODY.PEEK[]" not in b"".join(first + again)
 

@@ -189,10 +189,9 @@ async def test_without_its_own_copy_a_message_is_filed_all_the_same(writer, monk
     assert await stored(writer) == [("Plan", "SENT")]
 
 
-def _without_own_copy(message, transmitted, envelope=submitting._envelope):
-    from dataclasses import replace
-
-    return replace(envelope(message, transmitted), copy_to="")
+def _without_own_copy(message, transmitted, *, takes_copy, envelope=submitting._envelope):
+    assert takes_copy is True
+    return envelope(message, transmitted, takes_copy=False)
 
 
 async def test_a_message_to_the_account_itself_is_received_and_filed(writer, mail_servers):
