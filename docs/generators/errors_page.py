@@ -182,6 +182,14 @@ MEANINGS: Mapping[Code, tuple[str, str]] = MappingProxyType(
             "The token writes only with the digest of the effect, which the call lacks.",
             "Look at `effect`; send its `digest` as `If-Effect` with the same call.",
         ),
+        Code.WRITE_HELD: (
+            "The write waits until a person releases it; nothing was done.",
+            "Ask for its state by the id in `held`; do not repeat the call.",
+        ),
+        Code.HELD_WRITE_LIMIT: (
+            "Too many writes of the token wait for a person.",
+            "Have some released or rejected.",
+        ),
         Code.PROVIDER_REFUSED: (
             "A policy of the provider forbids the change.",
             "Ask the provider's administrator.",

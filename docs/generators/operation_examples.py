@@ -28,6 +28,7 @@ class Step:
         shown: False for a request that only prepares a later one.
         key: The name under which later steps find the answer, when the operation runs twice.
         makes: The member of the answer that holds a random id, and the name to show instead.
+        token: The text of an access token that an earlier step made; None: that of the demo.
     """
 
     operation: str
@@ -36,6 +37,7 @@ class Step:
     shown: bool = True
     key: str = ""
     makes: tuple[str, str] | None = None
+    token: Callable[[Answers], str] | None = None
 
 
 def _email(answers: Answers) -> Mapping[str, Any]:
@@ -207,6 +209,24 @@ STEPS = (
     ),
     Step("listChildTokens"),
     Step("revokeChildToken", lambda a: {"childId": a["createChildToken"]["id"]}),
+    Step(
+        "createChildToken",
+        body=lambda _: {"name": "asks a person", "settings": {"writes": "approve"}},
+        shown=False,
+        key="asking",
+    ),
+    Step(
+        "addTaskComment",
+        _item,
+        lambda _: {"body": "The varnish has arrived."},
+        shown=False,
+        key="held",
+        makes=("id", "kP3vQ9wXyB2nT5sA"),
+        token=lambda a: a["asking"]["token"],
+    ),
+    Step(
+        "getPendingWrite", lambda a: {"id": a["held"]["id"]}, token=lambda a: a["asking"]["token"]
+    ),
 )
 
 
@@ -236,7 +256,10 @@ def collect(demo: DemoGateway) -> dict[str, dict[str, Any]]:
         }
         url = path.format(**{name: value for name, value in values.items() if name not in query})
         content = {"content": body} if isinstance(body, bytes) else {"json": body}
-        response = demo.call(method, url, params=query, **content if body is not None else {})
+        own = {"authorization": f"Bearer {step.token(answers)}"} if step.token else {}
+        response = demo.call(
+            method, url, params=query, headers=own, **content if body is not None else {}
+        )
         if response.status_code >= 300:
             raise ValueError(f"{step.operation}: {response.status_code} {response.text}")
         is_json = response.headers.get("content-type") == "application/json"

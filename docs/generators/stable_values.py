@@ -13,6 +13,7 @@ MAX_ID = 250
 _NOW = re.compile(r"^2026-11-20T1([23]):(?:3[4-9]|4[1-4]):[\d.]+(?:Z|\+00:00)$")
 _SECRET = re.compile(r"agw_[A-Za-z0-9_-]{20,}")
 _RANDOM = {"requestId": "8f7c2a5e", "nextPageToken": "AasQ", "latencyMs": 12, "durationMs": 12.4}
+_RANDOM |= {"digest": "pT3"}
 _RANDOM |= {"downloadUrl": "https://harbourlight.example/download.aspx?tempauth="}
 
 

@@ -13,6 +13,7 @@ Modules, in reading order:
     arguments     tool arguments as JSON Schema, and as variables
     calls         runs a document as a call of REST
     confirmation  writes that are shown before they run
+    approval      writes that wait for a person
     answers       results as fenced text of bounded size
     refusals      refusals that say what the caller can do
     graph_tools   the schema of a token by topic, and read-only documents

@@ -5,11 +5,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import orjson
+
 from agent_tools import arguments
 from agent_tools.rows import ToolCall
 from graph.documents.operation import Variable
 from graph.documents.saved_operation import SavedOperation
 from policy.refusals import Refusal
+from rest_compat.held.stored_calls import StoredCall
 from rest_compat.ledger import KEY_HEADER
 from rest_compat.preferences import EFFECT_HEADER
 from rest_compat.readers import Body
@@ -102,6 +105,11 @@ class CallResponder(SavedResponder):
         if request.refused is not None:
             raise request.refused
         return arguments.variables(self.call, self.operation, request.sent, others=request.others)
+
+    def stored(self, request: RestRequest, variables: Mapping[str, Any]) -> StoredCall:
+        """Return the call as a request to `POST /graphql`."""
+        del request
+        return StoredCall(orjson.dumps({"query": self.document, "variables": variables}))
 
 
 def endpoint_of(operation: SavedOperation, name: str) -> Endpoint:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import orjson
 from starlette.types import Receive, Scope, Send
 
-from agent_tools import answers, confirmation, graph_tools, refusals, wire
+from agent_tools import answers, approval, confirmation, graph_tools, refusals, wire
 from agent_tools.answers import Answer
 from agent_tools.calls import CallResponder, call_request, endpoint_of
 from agent_tools.choice import Choice, choice_of, choose
@@ -244,6 +244,8 @@ class AgentEndpoint:
     ) -> Mapping[str, Any]:
         responder = self._responder(chosen)
         writes = responder.endpoint.method == "POST"
+        if writes and token.facts.approves:
+            return await self._ask_for_release(request, chosen, sent)
         confirms = writes and token.facts.confirms
         key, effect = sent.get(KEY) if writes else None, sent.get(CONFIRM) if confirms else None
         digest = confirmation.call_digest(chosen.name, sent) if confirms else b""
@@ -268,12 +270,27 @@ class AgentEndpoint:
                     shown, agents=self._agents, token_id=token.token_id, call=digest, now=now
                 )
             return self._shown(confirmation.as_text(shown))
+        return self._shown(self._answer_of(response, chosen, sent))
+
+    async def _ask_for_release(
+        self, request: RestRequest, chosen: Choice, sent: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        """Make the call of a write that waits for a person."""
+        key = sent.get(KEY)
+        made = call_request(request, sent, others=chosen.others, key=key, refused=chosen.refused)
+        response = await self._responder(chosen).respond(made, {})
+        if not response.hold:
+            return self._shown(self._answer_of(response, chosen, sent))
+        held = orjson.loads(response.body)
+        return self._shown(approval.answer_of(held))
+
+    def _answer_of(self, response: RestResponse, chosen: Choice, sent: Mapping[str, Any]) -> Answer:
         if response.status >= 400:
-            return self._shown(refusals.refused(response, chosen.call))
+            return refusals.refused(response, chosen.call)
         result: Any = orjson.loads(response.body)
         if chosen.saved is not None:
-            return self._shown(answers.whole(result))
-        return self._shown(answers.answer_of(result, chosen.call, sent))
+            return answers.whole(result)
+        return answers.answer_of(result, chosen.call, sent)
 
     def _responder(self, chosen: Choice) -> CallResponder:
         """Return the handler of a document, which its first call prepares."""

@@ -23,6 +23,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         drafts: Whether mail is left as a draft for a person to send.
         confirms: Whether every write needs the digest of its effect.
+        approves: Whether every write waits for a person.
         graph: Whether the token has the tools of the graph.
         limits_documents: Whether the token runs saved documents only.
         limits_recipients: Whether the token may not write to everyone.
@@ -32,6 +33,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 
     drafts: bool = False
     confirms: bool = False
+    approves: bool = False
     graph: bool = False
     limits_documents: bool = False
     limits_recipients: bool = False

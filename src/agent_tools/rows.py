@@ -82,6 +82,7 @@ class Tool(msgspec.Struct, frozen=True):
         calls: Its documents; with *actions*, by the value of the argument `action`.
         hints: Annotations that differ from the defaults of the protocol.
         drafts: True or False: the tool exists only for tokens that leave mail as drafts, or send.
+        approval: Whether it exists only for tokens whose writes wait for a person.
         other: The tool of this purpose for the other kind of token.
         addresses: Whether the recipient rules of the token limit it.
     """
@@ -94,6 +95,7 @@ class Tool(msgspec.Struct, frozen=True):
     drafts: bool | None = None
     other: str = ""
     addresses: bool = False
+    approval: bool = False
 
     @property
     def writes(self) -> bool:

@@ -218,6 +218,12 @@ _BY_ADDRESS = read(
     about="email: last contact.",
     needs="lastContact.email|lastContact.event",
 )
+_PENDING = read(
+    "pendingWrite",
+    "id",
+    "id operation state expiresAt reason status result",
+    about="How a held write stands; wait a minute between two calls.",
+)
 _TRASH = write("deleteEmail", "id:emailId", "success", about="trash: move to trash.", when="trash")
 _MARK = write(
     "modifyEmail",
@@ -304,6 +310,7 @@ TOOLS: tuple[Tool, ...] = (
         _READS,
     ),
     Tool("find_person", "", {"name": _BY_NAME, "contact": _BY_ADDRESS}, _READS),
+    Tool("pending_write", "", {"write": _PENDING}, _READS, approval=True),
     Tool(
         "draft_mail",
         "Leave mail in Drafts for a person to send; it is not sent.",

@@ -54,7 +54,7 @@ def toolbox(shape: GraphQLSchema, facts: Facts, is_masked: IsMasked) -> Mapping[
         return MappingProxyType({})
     tools = {}
     for tool in TOOLS:
-        if tool.drafts not in (None, facts.drafts):
+        if tool.drafts not in (None, facts.drafts) or (tool.approval and not facts.approves):
             continue
         calls = {
             name: usable

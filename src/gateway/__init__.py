@@ -26,6 +26,8 @@ The process: it assembles the other packages and holds what operators manage.
     rule_intents  rules of created resources, also when the process dies in between
     secrets       encryption
     store         database, tables, leases, idempotency
+    held_writes   writes that wait for a person
+    releases      runs those that a person released
     child_tokens  the tokens that holders make from their own
     sign_in       applications get child tokens by OAuth
     operations    the operators' use cases, once for management API and command line

@@ -77,6 +77,7 @@ class AgentToken(msgspec.Struct, frozen=True, dict=True):
         return Facts(
             drafts=self.caller.holds_mail,
             confirms=self.caller.shows_effects_first,
+            approves=self.caller.needs_approval,
             graph=grant.agent_tools is AgentTools.GRAPH,
             limits_documents=grant.documents is not None,
             limits_recipients=grant.recipients is not None,

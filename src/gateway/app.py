@@ -182,6 +182,7 @@ def _workers(services: Services, base: Infrastructure) -> tuple[Worker, ...]:
         services.credentials,
         services.idempotency,
         services.rule_intents,
+        services.releases,
         accounts,
         RuleIntentRecovery(
             base.database, services.keyring, accounts, services.authenticator.connections_of
@@ -192,6 +193,7 @@ def _workers(services: Services, base: Infrastructure) -> tuple[Worker, ...]:
             base.leases.sweep,
             services.oauth.sweep,
             services.uploads.sweep,
+            services.held_writes.sweep,
             services.provider_errors.sweep,
         ),
         base.last_success,

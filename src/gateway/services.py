@@ -26,12 +26,14 @@ from gateway.connections.revocation import ConsentRevoker
 from gateway.connections.token_endpoints import TokenEndpoints
 from gateway.documents import prepared
 from gateway.documents.stored import StoredDocuments
+from gateway.held_writes.store import HeldWriteStore
 from gateway.http.attachment_links import AttachmentLinks
 from gateway.http.calls import Calls
 from gateway.http.client_addresses import AddressLimits
 from gateway.http.entry import RequestEntry
 from gateway.infrastructure import Infrastructure, milliseconds, open_counter, secret_text
 from gateway.ratelimit.windows import configured_windows
+from gateway.releases import Releases
 from gateway.rule_intents.log import RuleIntentLog
 from gateway.secrets.keyring import Keyring
 from gateway.settings import Settings
@@ -154,7 +156,15 @@ class Services:
 
     @cached_property
     def calls(self) -> Calls:
-        return Calls(self.entry, self.idempotency)
+        return Calls(self.entry, self.idempotency, self.held_writes)
+
+    @cached_property
+    def held_writes(self) -> HeldWriteStore:
+        return HeldWriteStore(self.database, self.keyring, self.settings.held_write_minutes)
+
+    @cached_property
+    def releases(self) -> Releases:
+        return Releases(self)
 
     @cached_property
     def idempotency(self) -> IdempotencyStore:

@@ -1,4 +1,4 @@
-"""The settings of sign-in (docs/spec/sign-in.md#clients), and of the console."""
+"""The settings of sign-in (docs/spec/sign-in.md#clients), the console and held writes."""
 
 from pydantic import Field
 from pydantic_settings import BaseSettings
@@ -20,4 +20,10 @@ class SignInSettings(BaseSettings):
         default=True,
         description="Whether the console is served at `/console/`, where administrators sign in "
         "with their admin tokens. With `AGW_ADMIN_PORT` it is served by that listener alone.",
+    )
+    held_write_minutes: int = Field(
+        default=60,
+        ge=1,
+        le=1200,
+        description="How long a write of a token with `writes: approve` waits for a person.",
     )

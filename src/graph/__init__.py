@@ -19,10 +19,11 @@ The GraphQL schema and the execution of operations, for REST and for POST /graph
     file_content       the bytes of uploads, streamed or base64 in variables; readable text
     attachment_uploads  port of files uploaded to be attached
     child_token_port   port of the tokens that a holder makes
+    held_write_port    port of the writes that wait for a person
     edge_table         fields that lead to other objects: the table of them all
     edges              the same fields in the schema
     coordinates        schema coordinates ("Email.body") and what the schema has at them
-    account            `accessToken`
+    account            `accessToken`, `pendingWrite`
     child_tokens       `childTokens`, `createChildToken`, `revokeChildToken`
     links              `person`, `lastContact`, `links`, `related`: what leads on to other objects
     emails, events, tasks, collab, people  the root fields and types of each surface

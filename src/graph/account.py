@@ -1,4 +1,8 @@
-"""Root query `accessToken`: a token's own settings (docs/spec/tokens.md#own-settings)."""
+"""
+Root queries about the token in use: its settings, and its writes that wait for a person.
+
+See docs/spec/tokens.md#own-settings and docs/spec/held-writes.md#reading-it.
+"""
 
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -7,12 +11,15 @@ from typing import Annotated
 import strawberry
 
 from graph.context import Info
+from graph.held_write_port import PendingWrite
 from graph.masking.guards import unguarded
 from graph.output_types import output, visible
 from graph.scalars import JSON, Long
 from policy.gates import Connection
 from policy.grants import effective_operations
+from policy.refusals import NotFound
 from policy.settings import DEFAULTS
+from policy.vocabulary import Code, Layer
 from providers.catalogue import causes
 from providers.catalogue.causes import Cause
 from providers.records.base import Record
@@ -106,3 +113,18 @@ def _view(connection: Connection) -> TokenConnection:
 
 def _moment(milliseconds: int | None) -> datetime | None:
     return None if milliseconds is None else datetime.fromtimestamp(milliseconds / 1000, UTC)
+
+
+@unguarded()
+async def pending_write(
+    info: Info,
+    write_id: Annotated[
+        str, strawberry.argument(name="id", description="As the held call returned it.")
+    ],
+) -> PendingWrite:
+    """Read the state of a write of the token in use that waits, or waited, for a person."""
+    context = info.context
+    if context.held_writes is None:
+        raise NotFound("There is no such write.", code=Code.NOT_FOUND, layer=Layer.INPUT)
+    context.has_waited = context.wait > 0
+    return await context.held_writes.get(write_id, wait=context.wait, visibility=context.visibility)

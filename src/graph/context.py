@@ -16,7 +16,8 @@ from strawberry.utils.str_converters import to_camel_case
 
 from graph.attachment_uploads import UploadsOfToken
 from graph.child_token_port import ChildTokens
-from graph.effects import EffectRequest
+from graph.effects import EffectRequest, HoldWrite
+from graph.held_write_port import HeldWrites
 from graph.kept_results import KeptResult
 from graph.loaders.request_loaders import Loaders
 from graph.masking import masks
@@ -112,7 +113,12 @@ class Context:
         kept_result: How the mutation of *delivery* ended, encoded; empty until it has.
         repeated: That of an earlier run; the mutation answers with it instead of running.
         cost: Describes the cost of the running operation; None: the caller does not ask.
-        held: Whether the message of the mutation is left as a draft.
+        held: Whether a person has the last word: the message of the mutation is left as a draft,
+            or the write waits.
+        hold_write: Stores a write that waits for a person; None: nothing is stored.
+        held_writes: The writes of this token that wait or waited for a person.
+        wait: Seconds for which the caller waits for the end of such a write.
+        has_waited: Whether it did.
         applied_limit: The maximum, when a `limit` above it was lowered; else None.
         etag: The ETag of the one resource that was read, for `If-Match`.
         budget: How many objects may still be returned; None for internal documents.
@@ -154,6 +160,10 @@ class Context:
     repeated: KeptResult | None = None
     cost: Callable[[Collection[Surface]], Mapping[str, Any]] | None = None
     held: bool = False
+    hold_write: HoldWrite | None = field(default=None, repr=False)
+    held_writes: HeldWrites | None = field(default=None, repr=False)
+    wait: int = 0
+    has_waited: bool = False
     applied_limit: int | None = None
     etag: str | None = None
     budget: int | None = None
@@ -214,9 +224,14 @@ class Context:
     def ask_for_effect(self, *, dry_run: bool, expected: str | None) -> None:
         """Make the mutation a dry run, or one that writes only with the *expected* effect."""
         required = self.caller.shows_effects_first and not dry_run
-        if dry_run or required or expected is not None:
+        approval = self.caller.needs_approval and not dry_run
+        if dry_run or required or approval or expected is not None:
             self.effect_request = EffectRequest(
-                dry_run=dry_run, expected=expected, required=required
+                dry_run=dry_run,
+                expected=expected,
+                required=required,
+                approval=approval,
+                hold=self.hold_write,
             )
 
     @property

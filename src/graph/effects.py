@@ -5,6 +5,7 @@ Every guarded mutation runs through `run`, so the same resolver, gates and refus
 mask hides is left out of the effect; recipients become a count. See docs/spec/dry-run.md.
 """
 
+import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Protocol, TypeVar, cast
@@ -13,9 +14,10 @@ import msgspec
 
 from policy import recipients
 from policy.caller import Caller
-from policy.refusals import EffectChanged, EffectRequired
+from policy.refusals import EffectChanged, EffectRequired, Refusal
 from policy.vocabulary import (
     EMAIL_READS,
+    Code,
     CollabField,
     EmailField,
     EmailOp,
@@ -35,6 +37,8 @@ _CONTEXT = b"effect"  # of signatures
 _FIELDS: Mapping[Surface | None, Iterable[Field]] = MappingProxyType(
     {Surface.EMAIL: EmailField, Surface.TASKS: TaskField, Surface.COLLAB: CollabField}
 )
+# They write to the gateway alone: what attaches the files waits for a person (writes: approve).
+_WITHIN_THE_GATEWAY = frozenset({"uploadEmailAttachment", "deleteUploadedAttachment"})
 _OF_DRAFTS = frozenset({"updateDraft", "deleteDraft", "sendDraft"})  # whose effects show them
 _json = msgspec.json.Encoder(order="sorted", enc_hook=str)
 
@@ -49,6 +53,39 @@ class Signer(Protocol):
         """Return whether `sign` made *signature* for *payload* and *context*."""
 
 
+class WriteHeld(Refusal):
+    """
+    The write waits for a person; nothing was written.
+
+    *held* is what the caller learns of it; None: it was only asked whether it would wait.
+    """
+
+    code = Code.WRITE_HELD
+
+    def __init__(self, held: Mapping[str, Any] | None = None) -> None:
+        super().__init__("Nothing was done so far: the write waits until a person releases it.")
+        self.held = held
+
+
+class ShownWrite(msgspec.Struct, frozen=True, kw_only=True):
+    """
+    A write as a person is to see it.
+
+    Attributes:
+        effect: As a dry run shows it, with the digest for `If-Effect`.
+        digest: SHA-256 of the rest of it.
+        connection: The id of the connection that would write; None if it is not known.
+    """
+
+    operation: "WriteOperation"
+    effect: Mapping[str, Any]
+    digest: bytes
+    connection: int | None
+
+
+HoldWrite = Callable[[ShownWrite], Awaitable[WriteHeld]]  # stores the write for a person
+
+
 class EffectRequest(msgspec.Struct, kw_only=True):
     """
     A request whose effect matters.
@@ -57,12 +94,18 @@ class EffectRequest(msgspec.Struct, kw_only=True):
         dry_run: Whether the request ends at its first write.
         expected: The digest in `If-Effect`; None: any effect is accepted.
         required: Whether the token writes only with the digest of the effect.
+        approval: Whether the write waits for a person.
+        hold: Stores it until then; None: nothing is stored.
+        approved: The digest of what a person saw who released the write; None: no person did.
         effect: What the dry run shows; None before it has come to its end.
     """
 
     dry_run: bool = False
     expected: str | None = None
     required: bool = False
+    approval: bool = False
+    hold: HoldWrite | None = None
+    approved: bytes | None = None
     effect: Mapping[str, Any] | None = None
 
     @property
@@ -109,7 +152,9 @@ async def run(  # noqa: PLR0913 - what a mutation runs with
         EffectChanged: The effect is not the expected one; nothing was written.
         EffectRequired: The same of a token that writes only with the digest of the effect, and
             a call without a digest.
+        WriteHeld: The write waits for a person.
     """
+    waits = request.approval and operation.name not in _WITHIN_THE_GATEWAY
 
     def effect() -> Mapping[str, Any]:
         digest = signer.sign(_payload(preview, operation, caller), context=_CONTEXT)
@@ -123,18 +168,47 @@ async def run(  # noqa: PLR0913 - what a mutation runs with
             payload = _payload(preview, operation, caller)
             if not signer.verify(request.expected, payload, context=_CONTEXT):
                 raise required() if request.required else EffectChanged
+        if request.approved is not None and _digest(effect()) != request.approved:
+            raise EffectChanged  # another mask, or other rules allow it
 
     preview = WritePreview(confirm=confirm, hidden=_hidden(operation, caller))
     with previewing(preview):
-        if not request.stops_before_write:
+        if not request.stops_before_write and not waits:
             return await _confirmed(resolve, preview)
         result: R | None = None
         with dry_run():
             result = await _confirmed(resolve, preview)
+    if waits:
+        raise await _held(effect(), operation, preview, request.hold)
     if not request.dry_run:
         raise required()
     request.effect = effect()
     return _known_result(record_type, preview) if result is None else result
+
+
+async def _held(
+    effect: Mapping[str, Any],
+    operation: WriteOperation,
+    preview: WritePreview,
+    hold: HoldWrite | None,
+) -> WriteHeld:
+    """Store a write for a person; return what its caller learns."""
+    if hold is None:
+        return WriteHeld()
+    return await hold(
+        ShownWrite(
+            operation=operation,
+            effect=msgspec.to_builtins(effect, enc_hook=str),
+            digest=_digest(effect),
+            connection=preview.connection,
+        )
+    )
+
+
+def _digest(effect: Mapping[str, Any]) -> bytes:
+    """Return the SHA-256 of what a person sees, without the digest, whose key may change."""
+    shown = {name: value for name, value in effect.items() if name != "digest"}
+    return hashlib.sha256(_json.encode(shown)).digest()
 
 
 def _hidden(operation: WriteOperation, caller: Caller) -> frozenset[str]:

@@ -89,7 +89,9 @@ STATUSES: Mapping[Code, int] = MappingProxyType(
         Code.UPLOAD_LIMIT: 422,
         Code.DOCUMENT_LIMIT: 422,
         Code.TOKEN_LIMIT: 422,
+        Code.HELD_WRITE_LIMIT: 422,
         Code.EFFECT_REQUIRED: 428,
+        Code.WRITE_HELD: 202,
         Code.RATE_LIMITED: 429,
         Code.INTERNAL_ERROR: 500,
         Code.PROVIDER_ERROR: 502,
@@ -186,8 +188,7 @@ def extensions(
                 for detail in problem.details[:MAX_DETAILS]
             ]
         described |= problem.created
-        if problem.effect is not None:
-            described["effect"] = problem.effect
+        described |= _of_write(problem)
         if problem.rejected_fields:
             described["rejectedFields"] = list(problem.rejected_fields)
         if problem.connected_providers:
@@ -201,6 +202,12 @@ def extensions(
     if retry_after is not None:
         described["retryAfter"] = retry_after
     return described
+
+
+def _of_write(refusal: Refusal) -> dict[str, Any]:
+    """Return what a caller learns of the write that was not made."""
+    members = {"effect": refusal.effect, "held": refusal.held}
+    return {name: value for name, value in members.items() if value is not None}
 
 
 def described(

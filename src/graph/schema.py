@@ -83,6 +83,7 @@ Query = create_type(
         links.related,
         account.access_token,
         child_tokens.child_tokens,
+        account.pending_write,
     ],
     description="Everything that can be read.",
 )

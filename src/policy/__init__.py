@@ -22,7 +22,7 @@ Modules, in reading order:
     quota       rate windows, and the port of the counter
     refusals    exceptions for what a caller may not do
     accounts    what narrows a token on one of its connections
-    describe    the `accessInfo` sentences
+    describe    sentences: `accessInfo`, and what a held write would do
     caller      `Caller`: the authenticated token, asked by every resolver
     remedies    changes of a token that would let a refused call pass
 """

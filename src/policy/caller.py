@@ -94,8 +94,7 @@ class Caller:
         ancestor_revs: Their policy revisions.
         rules: The compiled collab rules; without rules nothing on that surface is allowed.
         connections: Every connection that the token reaches, in any status, lowest id first.
-        grant: As the connections narrow it, if it has `accounts`; `on` tells each of them.
-        token_grant: The grant before that.
+        grant: *token_grant*, narrowed by connections if it has `accounts`; `on` tells of each.
         audience: The only path that accepts the token; None: every path does.
     """
 
@@ -196,8 +195,7 @@ class Caller:
         """
         Check that the token may make a call that runs the saved documents *names*.
 
-        Returns:
-            Whether the limit that is only logged allows it, too.
+        Return whether the limit that is only logged allows it, too.
 
         Raises:
             DocumentNotAllowed: It runs none that the token allows.
@@ -342,6 +340,11 @@ class Caller:
     def shows_effects_first(self) -> bool:
         """Whether a write runs only with the digest of its effect."""
         return self.grant.write_mode is WriteMode.EFFECT
+
+    @property
+    def needs_approval(self) -> bool:
+        """Whether a write waits until a person releases it."""
+        return self.grant.write_mode is WriteMode.APPROVE
 
     def require_visible_recipients(self, feature: str, *fields: Field) -> None:
         """

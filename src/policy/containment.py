@@ -223,6 +223,11 @@ def _level(before: CalendarAccessLevel, after: CalendarAccessLevel) -> bool:
     return levels.index(after) > levels.index(before)
 
 
+def _wider_writes(before: WriteMode, after: WriteMode) -> bool:
+    modes = list(WriteMode)  # declared from the widest to the narrowest
+    return modes.index(after) < modes.index(before)
+
+
 def _quota(before: TokenQuota, after: TokenQuota) -> bool:
     windows = ("per_minute", "per_hour", "per_day")
     return any(_limit(getattr(before, window), getattr(after, window)) for window in windows)
@@ -294,6 +299,10 @@ def _lower_level(own: CalendarAccessLevel, ceiling: CalendarAccessLevel) -> Cale
     return ceiling if _level(ceiling, own) else own
 
 
+def _narrower_writes(own: WriteMode, ceiling: WriteMode) -> WriteMode:
+    return ceiling if _wider_writes(ceiling, own) else own
+
+
 def _own(own: Any, _ceiling: object) -> Any:
     """Keep the token's own value: a default, or a quota that its ancestors' count beside."""
     return own
@@ -334,7 +343,7 @@ SETTINGS: Mapping[str, SettingAlgebra] = MappingProxyType(
         "accounts": SettingAlgebra("accounts", _accounts, _common_accounts),
         "recipients": SettingAlgebra("recipientRules", _recipients, _common_rules),
         "send_mode": _mode("sendMode", SendMode.DRAFT),
-        "write_mode": _mode("writes", WriteMode.EFFECT),
+        "write_mode": SettingAlgebra("writes", _wider_writes, _narrower_writes),
         "requires_connection": SettingAlgebra("requireConnection", _demand, _either),
         "agent_tools": _mode("agentTools", AgentTools.TOOLS),
         "mask_mode": _mode("maskMode", MaskMode.STRICT),

@@ -2,13 +2,15 @@
 The `accessInfo` sentences, which describe a token's restrictions (docs/spec/tokens.md#access-info).
 
 There are warnings for operators as well (docs/spec/tokens.md#warnings). Both are built from
-settings alone: no content, no patterns, no ids.
+settings alone: no content, no patterns, no ids. For a person who decides about a held write there
+are sentences about its effect.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import lru_cache
 from types import MappingProxyType
+from typing import Any
 
 from policy import vocabulary
 from policy.grants import Grant
@@ -206,6 +208,8 @@ def _effects(grant: Grant, *, writes: Collection[StrEnum]) -> Iterable[str]:
     """Say how a token that may do *writes* confirms them; nothing where it writes at once."""
     if writes and grant.write_mode is vocabulary.WriteMode.EFFECT:
         yield "A write runs only when If-Effect names the effect that was shown before."
+    if writes and grant.write_mode is vocabulary.WriteMode.APPROVE:
+        yield "A write waits until a person releases it."
 
 
 _SENTENCES: Mapping[vocabulary.Surface, Callable[[Grant], Iterable[str]]] = MappingProxyType(
@@ -239,3 +243,104 @@ def _telling(kind: str, visible: Collection[StrEnum]) -> Iterable[str]:
             pairs.append(f"{hidden} (in {', '.join(telling)})")
     if pairs:
         yield f"Visible {kind} fields may still show hidden ones: {', '.join(pairs)}."
+
+
+# -- what a held write would do --------------------------------------------------------------------
+
+MAX_TEXT = 4_000  # characters of one text of an argument
+MAX_ITEMS = 50  # of a list
+
+WRITE_TITLES: Mapping[str, str] = MappingProxyType(
+    {
+        "sendEmail": "Send a message.",
+        "replyToEmail": "Reply to a message.",
+        "forwardEmail": "Forward a message.",
+        "deleteEmail": "Move a message to the trash.",
+        "modifyEmail": "Change a message.",
+        "createDraft": "Write a draft.",
+        "updateDraft": "Change a draft.",
+        "deleteDraft": "Delete a draft.",
+        "sendDraft": "Send a draft.",
+        "createTaskItem": "Create a task.",
+        "updateTaskItem": "Change a task.",
+        "deleteTaskItem": "Delete a task.",
+        "addTaskComment": "Comment on a task.",
+        "uploadFile": "Upload a file.",
+        "createFolder": "Create a folder.",
+        "renameFile": "Rename a file or folder.",
+        "moveFile": "Move a file or folder.",
+        "deleteFile": "Move a file or folder to the recycle bin.",
+        "shareFile": "Share a file or folder.",
+        "updateFilePermission": "Change with what rights a file is shared.",
+        "deleteFilePermission": "Stop sharing a file with somebody.",
+        "createListItem": "Create an item of a list.",
+        "updateListItem": "Change an item of a list.",
+        "deleteListItem": "Delete an item of a list.",
+    }
+)
+
+
+def describe_write(operation: str, effect: Mapping[str, Any]) -> list[str]:
+    """Return what the write of *effect* would do, one sentence for each of its members."""
+    return list(_sentences_of(operation, effect))
+
+
+def _sentences_of(operation: str, effect: Mapping[str, Any]) -> Iterator[str]:
+    yield WRITE_TITLES.get(operation, f"Run {operation}.")
+    if account := effect.get("account"):
+        yield f"By the account {account['email']} (connection {account['connectionId']})."
+    yield from _recipients(effect.get("recipients") or {})
+    if "subject" in effect:
+        yield f"Subject: {_text(effect['subject'])}"
+    if files := effect.get("attachments"):
+        yield f"Attached: {_listed([_file(file) for file in files])}."
+    if target := effect.get("target"):
+        yield f"It concerns the {_resource(target)}."
+    if destination := effect.get("destination"):
+        yield f"It goes to the {_resource(destination)}."
+    for change in (effect.get("changes") or ())[:MAX_ITEMS]:
+        yield f"{change['field']}: {_text(change['from'])} becomes {_text(change['to'])}"
+    if taken := effect.get("takenNames"):
+        yield f"There is already: {_listed([_text(name) for name in taken])}."
+
+
+def _recipients(recipients: Mapping[str, Any]) -> Iterator[str]:
+    if "hidden" in recipients:
+        yield f"To {recipients['hidden']} people whom the token may not see."
+    for header, label in (("to", "To"), ("cc", "Copy to"), ("bcc", "Hidden copy to")):
+        if people := recipients.get(header):
+            yield f"{label} {_listed([each['email'] for each in people])}."
+
+
+def _listed(items: Sequence[str]) -> str:
+    more = f" and {len(items) - MAX_ITEMS} more" if len(items) > MAX_ITEMS else ""
+    return ", ".join(items[:MAX_ITEMS]) + more
+
+
+def _file(file: Mapping[str, Any]) -> str:
+    size = "" if file["size"] is None else f" ({file['size']} bytes)"
+    return f"{file['name']}{size}"
+
+
+def _resource(resource: Mapping[str, Any]) -> str:
+    name = resource.get("name")
+    return f"{resource.get('kind')} {_text(name)}" if name else f"{resource.get('kind')}"
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "nothing"
+    return str(shortened(value if isinstance(value, str) else str(value)))
+
+
+def shortened(value: Any) -> Any:
+    """Return *value* with long texts and lists cut, and a mark where something is left out."""
+    if isinstance(value, str):
+        cut = f"{value[:MAX_TEXT]}… (cut, {len(value)} characters)"
+        return value if len(value) <= MAX_TEXT else cut
+    if isinstance(value, Mapping):
+        return {name: shortened(member) for name, member in value.items()}
+    if isinstance(value, list | tuple):
+        more = [f"… and {len(value) - MAX_ITEMS} more"] if len(value) > MAX_ITEMS else []
+        return [*map(shortened, value[:MAX_ITEMS]), *more]
+    return value

@@ -281,7 +281,7 @@ _CLOSED: Mapping[str, object] = MappingProxyType(
         "accounts": (),
         "recipientRules": MappingProxyType({"allow": (), "block": ()}),
         "sendMode": vocabulary.SendMode.DRAFT,
-        "writes": vocabulary.WriteMode.EFFECT,
+        "writes": vocabulary.WriteMode.APPROVE,
         "requireConnection": True,
         "agentTools": vocabulary.AgentTools.TOOLS,
         "maskMode": vocabulary.MaskMode.STRICT,

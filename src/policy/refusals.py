@@ -24,6 +24,7 @@ Exceptions for what a caller may not do.
     ├── NotFound               404  the token sees no such resource
     │   └── OutsideCalendars         a calendar that the token does not see, or its event
     ├── EffectRequired         428  the token writes only with the digest of the effect
+    ├── WriteHeld              202  (graph.effects) a person has to release the write first
     └── Conflict               409, 412, 413, 422: the current state forbids it
 
 A refusal is a normal response, not a fault (ADR 0003): it carries a code, a sentence that is
@@ -86,6 +87,7 @@ class Refusal(Exception):
         self.rejected_fields: tuple[str, ...] = ()
         self.created: Mapping[str, str] = {}  # ids of resources created all the same, by member
         self.effect: Mapping[str, Any] | None = None  # of the refused write, for its caller
+        self.held: Mapping[str, Any] | None = None  # what waits for a person, for its caller
 
     @property
     def layer(self) -> Layer:

@@ -263,10 +263,31 @@ class SendMode(StrEnum):
 
 
 class WriteMode(StrEnum):
-    """`writes`: `effect` asks for the effect of a write (docs/spec/dry-run.md#required-effects)."""
+    """
+    `writes`, from the widest: `effect` asks for the effect of a write, `approve` for a person.
+
+    See docs/spec/dry-run.md#required-effects and docs/spec/held-writes.md.
+    """
 
     DIRECT = "direct"
     EFFECT = "effect"
+    APPROVE = "approve"
+
+
+class HeldState(StrEnum):
+    """
+    State of a held write: `held` waits, `releasing` runs (docs/spec/held-writes.md).
+
+    Each is entered once, and none of the last five is left. `unknown`: it may have been done.
+    """
+
+    HELD = "held"
+    RELEASING = "releasing"
+    DONE = "done"
+    FAILED = "failed"
+    REJECTED = "rejected"
+    EXPIRED = "expired"
+    UNKNOWN = "unknown"
 
 
 class AgentTools(StrEnum):
@@ -354,6 +375,8 @@ class Code(StrEnum):
     PRECONDITION_FAILED = "PRECONDITION_FAILED"
     EFFECT_CHANGED = "EFFECT_CHANGED"
     EFFECT_REQUIRED = "EFFECT_REQUIRED"
+    WRITE_HELD = "WRITE_HELD"
+    HELD_WRITE_LIMIT = "HELD_WRITE_LIMIT"
     PAYLOAD_TOO_LARGE = "PAYLOAD_TOO_LARGE"
     TOO_LARGE = "TOO_LARGE"
     UNSUPPORTED_MEDIA_TYPE = "UNSUPPORTED_MEDIA_TYPE"
@@ -453,6 +476,7 @@ _CODES: Mapping[Layer, tuple[Code, ...]] = {
         Code.UPLOAD_LIMIT,
         Code.DOCUMENT_LIMIT,
         Code.TOKEN_LIMIT,
+        Code.HELD_WRITE_LIMIT,
         Code.INVALID_RULE_TYPE,
         Code.INVALID_PATTERN,
         Code.INVALID_ACTION,
@@ -468,6 +492,7 @@ _CODES: Mapping[Layer, tuple[Code, ...]] = {
         Code.TIMEFRAME_DENIED,
         Code.RECIPIENT_NOT_ALLOWED,
         Code.EFFECT_REQUIRED,
+        Code.WRITE_HELD,
         Code.BLOCKED,
         Code.CALENDAR_NOT_FOUND,  # unknown or not allowed: `allowedCalendarIds` decides
     ),

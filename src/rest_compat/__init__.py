@@ -23,6 +23,7 @@ Modules, in reading order:
     multipart    the file of a form, without its envelope
     documents    loads documents with their fragments
     idempotency  what an `Idempotency-Key` is bound to
+    held         calls whose write waits for a person
     ledger       what the idempotency ledger knows of an intent
     contents     files as responses, in whole or by range
     responses    the response and how it is sent

@@ -20,6 +20,7 @@ from policy.vocabulary import Code, sentence_about
 from rest_compat.errors import WHOLE_BODY, problem
 
 MAX_BODY = 4 * 1024 * 1024  # bytes of any JSON body; docs/spec/limits.md#sizes
+MAX_RECORDED = 8 * 1024 * 1024  # bytes of a body that waits for a person; the same
 MAX_VALUES = 20_000  # in one body; docs/spec/limits.md#sizes
 MAX_DEPTH = 64  # containers within containers; docs/spec/limits.md#sizes
 # docs/spec/limits.md#deadlines-of-a-request
@@ -79,6 +80,37 @@ class PacedBody:
             return READ_SECONDS - self._waited
         slowest = max(GRACE_SECONDS, self._size / UPLOAD_RATE)
         return min(IDLE_SECONDS, slowest - self._waited)
+
+
+class RecordedBody:
+    """
+    ASGI's `receive` of one request, which keeps the body.
+
+    Attributes:
+        chunks: What came so far.
+    """
+
+    __slots__ = ("_receive", "_size", "chunks")
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._size = 0  # bytes
+        self.chunks: list[bytes] = []
+
+    async def __call__(self) -> Message:
+        """
+        Receive the next message.
+
+        Raises:
+            Refusal: 413, more came than is kept; as *receive*.
+        """
+        message = await self._receive()
+        body = message.get("body", b"")
+        self._size += len(body)
+        if self._size > MAX_RECORDED:
+            raise _too_large(MAX_RECORDED)
+        self.chunks.append(body)
+        return message
 
 
 async def read_body(receive: Receive, *, declared: str | None, limit: int = MAX_BODY) -> bytes:

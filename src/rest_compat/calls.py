@@ -17,6 +17,7 @@ from graph.documents.rest_operation import RestOperation
 from policy.refusals import Refusal
 from policy.vocabulary import Surface
 from rest_compat import errors
+from rest_compat.held.stored_calls import StoredCall
 from rest_compat.ledger import Intent
 from rest_compat.readers import Body
 from rest_compat.request import RestRequest
@@ -36,6 +37,7 @@ class Call(ABC):
         bucket: The rate limits that count it, also with an invalid token.
         document: The name of the saved document that it runs; else None.
         partial_fail: The caller wants an error when any provider fails (`Prefer: partial=fail`).
+        wait: Seconds that the caller waits for a person to release a write (`Prefer: wait=30`).
         body: What was received of the request body; None so far, or without one.
         is_described: Whether its document is shown instead of being run.
         is_document: Whether it is a document of the caller's, with any number of root fields.
@@ -43,6 +45,7 @@ class Call(ABC):
 
     document: str | None = None
     partial_fail: bool = False
+    wait: int = 0
     body: Body | None = None
     is_described: bool = False
     is_document: bool = False
@@ -90,6 +93,10 @@ class Call(ABC):
         Raises:
             Refusal: It is refused before its operation runs.
         """
+
+    def stored(self) -> StoredCall:
+        """Return the call, which ran up to its first write, to be made again."""
+        raise NotImplementedError
 
     def kept(self, reply: RestResponse, context: "Context") -> RestResponse:  # noqa: ARG002
         """Return *reply*, of the run under a key or of an earlier one."""

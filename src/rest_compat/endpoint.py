@@ -22,8 +22,10 @@ from policy.refusals import Refusal
 from policy.vocabulary import Surface
 from rest_compat import contents, errors
 from rest_compat.binding import INPUT, bind, ignored_parameters
+from rest_compat.body import RecordedBody
 from rest_compat.calls import Call, Calls
 from rest_compat.documents import OMITTED_WHEN_EMPTY, document, root_members
+from rest_compat.held.stored_calls import StoredCall
 from rest_compat.idempotency import make_intent, read_key
 from rest_compat.ledger import KEY_HEADER, Intent
 from rest_compat.preferences import (
@@ -122,6 +124,8 @@ class Responder:
     def shape(self, outcome: OperationResult, context: "Context") -> RestResponse:
         """Return the response to an operation that ran."""
         if outcome.errors:
+            if (held := _held(outcome.causes[0])) is not None:
+                return held
             return self._error(errors.of_operation(outcome.errors[0]), outcome.causes[0])
         (result,) = (outcome.data or {}).values()  # of the only root field
         for member in OMITTED_WHEN_EMPTY:  # planned documents leave them out themselves
@@ -168,6 +172,26 @@ class Responder:
             codes=self.endpoint.codes,
         )
 
+    def stored(self, request: RestRequest, variables: Mapping[str, Any]) -> StoredCall:
+        """Return *request*, whose body was recorded and gave *variables*, to be made again."""
+        del variables
+        names = (b"content-type", b"content-length", b"if-match", b"prefer", b"accept")
+        body = request.receive.chunks if isinstance(request.receive, RecordedBody) else ()
+        return StoredCall(
+            method=request.method,
+            path=request.path.encode("latin-1"),
+            query=request.scope["query_string"],
+            headers=tuple(pair for pair in request.scope["headers"] if pair[0] in names),
+            body=b"".join(body),
+        )
+
+
+def _held(problem: BaseException) -> RestResponse | None:
+    """Return the response to a write that waits for a person; None: *problem* is another."""
+    if not isinstance(problem, Refusal) or problem.held is None:
+        return None
+    return RestResponse(status=202, body=_json.encode(problem.held), hold=problem.held["id"])
+
 
 class RestCall(Call):
     """A request to one row, whose path parameters are *path*."""
@@ -180,6 +204,7 @@ class RestCall(Call):
             preferences = replace(preferences, dry_run=False)
         self.document, self.partial_fail = row.saved_name, preferences.partial_fail
         self.is_described = preferences.graphql
+        self.wait = preferences.wait
         self._row, self._path, self._preferences = row, path, preferences
         self._bound: dict[str, Any] | None = None
         self._is_admitted = False
@@ -241,7 +266,7 @@ class RestCall(Call):
     async def run(self, context: "Context") -> RestResponse:
         variables, strict = self._bound, self._is_strict(context)
         if variables is None or (strict and self._ignored() is not None):
-            variables = await self._bind(strict=strict)
+            variables = self._bound = await self._bind(strict=strict)
         row = self._row
         if self.is_described:
             shown = await to_graphql.describe(
@@ -254,6 +279,9 @@ class RestCall(Call):
         if row.endpoint.streams and not outcome.errors:
             return await contents.respond(self.request, row.calls.open_content(context))
         return row.shape(outcome, context)
+
+    def stored(self) -> StoredCall:
+        return self._row.stored(self.request, self._bound or {})
 
     async def _receive(self) -> None:
         variable = self._row.body
@@ -284,6 +312,8 @@ class RestCall(Call):
 
     def refuse(self, refusal: BaseException, request_id: str) -> RestResponse:
         del request_id
+        if (held := _held(refusal)) is not None:
+            return held
         surface = self.operation.surface if self._is_admitted else None
         return self._row.refuse(refusal, self.request.scope, surface)
 
@@ -294,4 +324,7 @@ class RestCall(Call):
             ignored = self._ignored()
         if ignored is not None:
             reply = reply.with_headers(("X-Ignored-Parameters", ignored))
-        return reply.with_headers(*self._preferences.applied)
+        applied = self._preferences
+        if applied.wait and (context is None or not context.has_waited):
+            applied = replace(applied, wait=0)
+        return reply.with_headers(*applied.applied)

@@ -11,6 +11,7 @@ from rest_compat.errors import problem
 EFFECT_HEADER = "if-effect"
 
 _DIGEST = re.compile(r"[\x21-\x7e]{1,255}")
+MAX_WAIT = 60  # seconds; docs/spec/held-writes.md#waiting
 _SWITCHES = frozenset({"dry-run", "graphql", "cost"})  # preferences without a value
 
 
@@ -25,6 +26,7 @@ class Preferences(msgspec.Struct, frozen=True, kw_only=True):
         dry_run: `dry-run`: a write is only described (docs/spec/dry-run.md). Reads ignore it.
         graphql: `graphql`: the document of the call instead of its response.
         cost: `cost`: what the request cost, in its response; `POST /graphql` alone reads it.
+        wait: `wait=30`: seconds that the caller waits for a person; 0: it does not.
     """
 
     strict: bool = False
@@ -33,6 +35,7 @@ class Preferences(msgspec.Struct, frozen=True, kw_only=True):
     dry_run: bool = False
     graphql: bool = False
     cost: bool = False
+    wait: int = 0
 
     @property
     def applied(self) -> tuple[tuple[str, str], ...]:
@@ -51,6 +54,7 @@ class Preferences(msgspec.Struct, frozen=True, kw_only=True):
             )
             if applied
         ]
+        names += [f"wait={self.wait}"] if self.wait else []
         return (("Preference-Applied", ", ".join(names)),)
 
 
@@ -68,7 +72,15 @@ def read_preferences(values: Collection[str]) -> Preferences:
         partial_fail="partial=fail" in stated,
         dry_run="dry-run" in stated,
         graphql="graphql" in stated,
+        wait=_wait(stated),
     )
+
+
+def _wait(stated: Collection[str]) -> int:
+    """Return the seconds of `wait`, at most `MAX_WAIT`; 0 for what is not a number."""
+    values = [name.removeprefix("wait=") for name in stated if name.startswith("wait=")]
+    numbers = [int(value) for value in values if value.isascii() and value.isdigit()]
+    return min(MAX_WAIT, *numbers) if numbers and len(values[0]) < 10 else 0
 
 
 def wants_cost(values: Collection[str]) -> bool:

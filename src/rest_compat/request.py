@@ -1,10 +1,11 @@
 """HTTP request as sent: path segments, query and headers, parsed without normalization."""
 
 from functools import cached_property
+from typing import Any
 from urllib.parse import parse_qsl, quote, unquote
 
 import msgspec
-from starlette.types import Receive, Scope
+from starlette.types import Message, Receive, Scope
 
 from policy.vocabulary import Code, sentence_about
 from rest_compat.errors import problem
@@ -96,6 +97,34 @@ class RestRequest(msgspec.Struct, frozen=True, dict=True):
                 raise invalid_parameter(name, "must not contain the character U+0000")
             parameters[name] = (*parameters.get(name, ()), value)
         return parameters
+
+
+def made_request(
+    method: str,
+    path: bytes,
+    query: bytes,
+    headers: list[tuple[bytes, bytes]],
+    body: bytes,
+    **members: Any,
+) -> RestRequest:
+    """Make a request that no client sends; *path* is encoded, *members* are added to its scope."""
+    scope: Scope = {
+        "type": "http",
+        "http_version": "1.1",
+        "method": method,
+        "path": unquote(path.decode("latin-1")),
+        "raw_path": path,
+        "query_string": query,
+        "headers": [*headers, (b"content-length", str(len(body)).encode())],
+        "client": None,
+        "state": {},
+        **members,
+    }
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return RestRequest(scope, receive)
 
 
 # The specification sets no limit; the longest documented parameter list has 12.

@@ -51,6 +51,7 @@ class RestResponse(msgspec.Struct, frozen=True, kw_only=True):
         kept_result: How the operation ended, without content, for `RequestEntry.repeat`; empty when
             that is not known; never sent.
         view: The intent's view of the run that made the response; never sent.
+        hold: The id of the write that waits for a person; empty: none does. Never sent.
         stream: The body instead of *body*; `contents.send_stream` sends it.
         errors: What refused or failed, as GraphQL describes it; none of a replay; never sent.
         causes: The exceptions behind *errors*, in the same order; never sent.
@@ -66,6 +67,7 @@ class RestResponse(msgspec.Struct, frozen=True, kw_only=True):
     outcome_status: int | None = None
     kept_result: bytes = b""
     view: bytes = b""
+    hold: str = ""
     stream: Stream | None = None
     errors: tuple[Mapping[str, Any], ...] = ()
     causes: tuple[BaseException, ...] = ()

@@ -263,4 +263,5 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     access.post("/token/children", "create_child_token", status=201),
     access.get("/token/children", "list_child_tokens"),
     access.delete("/token/children/{childId}", "revoke_child_token"),
+    access.get("/writes/{id}", "get_pending_write"),
 )

@@ -112,7 +112,7 @@ def test_only_these_fields_are_open_to_every_token():
         if not requirement.surface and not requirement.creates_children
     ]
 
-    own = ["accessToken", "childTokens", "revokeChildToken"]
+    own = ["accessToken", "childTokens", "pendingWrite", "revokeChildToken"]
     assert open_fields == ["person", "lastContact", "links", "related", *own]
 
 

@@ -36,11 +36,20 @@ OPEN = {
     "related",
     "accessToken",
     "childTokens",
+    "pendingWrite",
     "revokeChildToken",
 }
 # Types of the fields that are open to every token; those of links lead to nothing here.
 SHOWN_TO_EVERYBODY = (
-    *("Query", "Mutation", "AccessToken", "TokenConnection", "Person", "LastContact"),
+    *(
+        "Query",
+        "Mutation",
+        "AccessToken",
+        "TokenConnection",
+        "PendingWrite",
+        "Person",
+        "LastContact",
+    ),
     *("ChildToken", "ChildTokenList", "RevokedChildToken", "Related", "Links", "TaskItemLink"),
     *("String", "Int", "Boolean", "Long", "DateTime", "JSON"),
 )

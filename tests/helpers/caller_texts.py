@@ -36,6 +36,7 @@ _VALUES: Mapping[str, object] = {
     "name": "jonas",
     "calendarId": 1,
     "childId": 1,
+    "id": "nothing-waits-by-it",
 }
 # Input type -> its members in a valid request; every text member is reached from here.
 _PERSON = {"email": "bo@home.example", "name": "Bo"}

@@ -186,6 +186,7 @@ async def _made(template, folder, runner):
             parameters["handle"] = uploaded.json()["handle"]
             child = await client.post("/api/access/token/children", json={"name": "oars"})
             parameters["childId"] = str(child.json()["id"])
+            parameters["id"] = "of-no-held-write"
             path = f"/api/access/collab/files/{parameters['fileId']}/permissions"
             permissions = (await client.get(path)).json()["permissions"]
             parameters["permissionId"] = next(

@@ -20,6 +20,7 @@ QUERIES = {
 NOT_THERE = {
     "get_event": "404 EVENT_NOT_FOUND",
     "delete_uploaded_attachment": "404 NOT_FOUND",
+    "get_pending_write": "404 NOT_FOUND",
     **dict.fromkeys(("get_email_attachment_text", "get_file_text"), "415 UNSUPPORTED_MEDIA_TYPE"),
 }
 UPLOAD = ("POST", f"{EMAIL}/attachments", {"params": {"fileName": "a.txt"}, "content": b"a"})
@@ -60,7 +61,7 @@ COLLAB_WRITES = {
     *("update_file_permission", "delete_file_permission"),
     *("create_list_item", "update_list_item", "delete_list_item"),
 }
-OWN = {"get_access_token", "list_task_providers"}  # any token may call them
+OWN = {"get_access_token", "list_task_providers", "get_pending_write"}  # any token may
 CHILDREN = {"create_child_token", "list_child_tokens", "revoke_child_token"}
 ROWS = {
     *(EMAIL_READS | DRAFTS | EMAIL_WRITES | EVENTS | BUSY | TASK_READS | TASK_WRITES),

@@ -80,6 +80,7 @@ class Context:
     expected_effect: None = None
     stops_before_write: bool = False
     held: bool = False
+    has_waited: bool = False
     kept_result: bytes = b""
     visibility: bytes = b"all"
     request_id: str = "r-1"

@@ -16,7 +16,8 @@ class Outcome(StrEnum):
     """
     Outcomes of a call; `failed` means that it did not work, but no layer refused it.
 
-    `held`: it was allowed, and its message is left as a draft (docs/spec/email.md#draft-mode).
+    `held`: it was allowed, and a person has the last word: its message is left as a draft
+    (docs/spec/email.md#draft-mode), or it waits (docs/spec/held-writes.md).
     """
 
     ALLOWED = "allowed"
@@ -35,6 +36,7 @@ class EntryPoint(StrEnum):
     MANAGEMENT = "admin"
     COMMAND_LINE = "cli"
     SIGN_IN = "sign-in"
+    RELEASE = "release"
 
 
 class Decision(NamedTuple):

@@ -229,6 +229,8 @@ def _may_have_reason(denial: Denial) -> bool:
 
 
 def _outcome(denial: Denial | None, status: int, *, held: bool) -> Outcome:
+    if denial is not None and denial.code is Code.WRITE_HELD:
+        return Outcome.HELD
     if denial is None and 0 < status < 400:
         return Outcome.HELD if held else Outcome.ALLOWED
     if denial is None:

@@ -136,9 +136,11 @@ class Authenticator:
             raise Unauthenticated(UnauthorizedReason.WRONG_AUDIENCE)
         return caller
 
-    async def authenticate_holder(self, token: int, key_id: str) -> Caller:
+    async def authenticate_holder(self, token: int, key_id: str | None = None) -> Caller:
         """
-        Return the caller of a token that the gateway itself vouches for, by a signed link.
+        Return the caller of a token that the gateway itself vouches for.
+
+        *key_id* is that of a signed link; None: a person has released a write of the token.
 
         Raises:
             Unauthenticated: The token is gone, revoked or expired, or *key_id* is of the text that
@@ -149,7 +151,7 @@ class Authenticator:
         if not rows:
             raise Unauthenticated(UnauthorizedReason.UNKNOWN_TOKEN)
         _, _, current_key_id, digest, *_ = rows[0]
-        if current_key_id != key_id:
+        if key_id not in (None, current_key_id):
             raise Unauthenticated(UnauthorizedReason.REVOKED)
         return await self._caller_of(rows, bytes(digest))
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from gateway.explain.dry_run import DryRunState
 from graph import errors
+from graph.effects import WriteHeld
 from graph.request_log import WHOLE_REQUEST
 from policy.refusals import Blocked, Refusal
 from policy.vocabulary import LAYER_BY_CODE, Code, Layer, Surface
@@ -84,7 +84,7 @@ class DryRunResult:
         cls, state: DryRunState, endpoint: Endpoint | None, reply: RestResponse
     ) -> "DryRunResult":
         """Return the result of a REST call from its reply."""
-        if not reply.errors:
+        if not reply.errors or isinstance(reply.causes[0], WriteHeld):
             return cls(state=state, status=reply.status)
         surface = endpoint.surface if endpoint is not None else None
         logged = errors.denial(reply.causes[0], surface=surface)
@@ -103,7 +103,9 @@ class DryRunResult:
     def of_document(cls, state: DryRunState, reply: RestResponse) -> "DryRunResult":
         """Return the result of a document from the errors of its reply."""
         causes = reply.causes or (None,) * len(reply.errors)
-        denials = map(partial(_explain, state), reply.errors, causes)
+        pairs = zip(reply.errors, causes, strict=True)
+        denied = [pair for pair in pairs if not isinstance(pair[1], WriteHeld)]
+        denials = (_explain(state, *pair) for pair in denied)
         return cls(state=state, status=reply.status, denials=tuple(denials))
 
 

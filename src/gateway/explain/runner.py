@@ -9,7 +9,6 @@ the token is recorded, no allow rule is stored, and upstream is read but never c
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
 
 import orjson
 from graphql import GraphQLError
@@ -31,7 +30,7 @@ from policy.vocabulary import Layer
 from providers.dry_run import dry_run
 from rest_compat.calls import Call as RestCall
 from rest_compat.preferences import EFFECT_HEADER
-from rest_compat.request import RestRequest
+from rest_compat.request import RestRequest, made_request
 from rest_compat.responses import Content
 from rest_compat.router import rest_app
 from rest_compat.table import RateBucket
@@ -110,26 +109,18 @@ class DryRunner(Calls):
         return nullcontext(Content("", None, None, _no_bytes()))
 
     async def _call(self, call: Call, state: DryRunState) -> DryRunResult:
-        scope: Scope = {
-            "type": "http",
-            "http_version": "1.1",
-            "method": call.method,
-            "path": unquote(call.path),
-            "raw_path": call.path.encode("latin-1", "replace"),
-            "query_string": call.query.encode("latin-1", "replace"),
-            "headers": _headers(call),
-            "client": None,
-            "state": {},
-            _STATE: state,
-        }
-
-        async def receive() -> Message:
-            return {"type": "http.request", "body": call.body, "more_body": False}
-
+        request = made_request(
+            call.method,
+            call.path.encode("latin-1", "replace"),
+            call.query.encode("latin-1", "replace"),
+            _headers(call),
+            call.body,
+            **{_STATE: state},
+        )
         with dry_run() as run:
-            reply = await self._rest_app.respond(RestRequest(scope, receive))
+            reply = await self._rest_app.respond(request)
         method = "GET" if call.method == "HEAD" else call.method
-        routed = scope["state"]
+        routed = request.scope["state"]
         endpoint = routed.get("endpoint") or self._endpoints.get((method, routed.get("route", "")))
         if run.ended:
             status = 202 if state.held else endpoint.status if endpoint else 200
@@ -198,7 +189,7 @@ class DryRunner(Calls):
 
 
 def _headers(call: Call) -> list[tuple[bytes, bytes]]:
-    headers = [(b"content-length", str(len(call.body)).encode())]
+    headers = []
     if call.dry_run:
         headers.append((b"prefer", b"dry-run"))
     if call.expected_effect is not None:

@@ -12,10 +12,12 @@ import base64
 import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from functools import partial
 
 from msgspec import structs
 from starlette.types import Scope
 
+from gateway.held_writes.store import HeldWriteStore
 from gateway.http.entry import RequestEntry
 from gateway.http.request_state import request_state
 from gateway.store.idempotency.fence import AttemptFence
@@ -27,6 +29,7 @@ from policy.vocabulary import Code
 from providers.failures import Missing, ProviderFailure, without_frames
 from providers.ports.mail import SendAttempt
 from providers.write_fence import fenced
+from rest_compat.body import RecordedBody
 from rest_compat.calls import Call
 from rest_compat.ledger import Attempt, Completed, InProgress, Intent, KeyReused
 from rest_compat.readers import Body
@@ -40,9 +43,13 @@ EARLIER_ATTEMPTS = 3  # whose drafts an attempt looks for; each one looks for th
 class Calls:
     """Runs calls. One per process."""
 
-    def __init__(self, entry: RequestEntry, ledger: IdempotencyStore) -> None:
+    def __init__(
+        self, entry: RequestEntry, ledger: IdempotencyStore, held: HeldWriteStore | None = None
+    ) -> None:
+        """*held* keeps the writes that wait for a person; None: nothing is stored of them."""
         self._entry = entry
         self._ledger = ledger
+        self._held = held
 
     def request_id(self, scope: Scope) -> str:
         return request_state(scope).request_id
@@ -80,14 +87,25 @@ class Calls:
         costs = (await call.measure(caller)).requests
         context = await self._entry.charge_caller(scope, caller, costs, mount=mount)
         context.require_all, context.saved_document = call.partial_fail, call.document
-        context.by_link = state.by_link
+        context.by_link, context.wait = state.by_link, call.wait
         return context
 
     async def _answer(self, call: Call, context: Context) -> RestResponse:
+        if self._held is not None and context.caller.needs_approval:
+            call.request = structs.replace(call.request, receive=RecordedBody(call.request.receive))
+            context.hold_write = partial(self._held.hold, call, context)
         await call.pass_gates(context)
         key = call.read_terms(context)
         if key is None or context.stops_before_write:
-            return await call.run(context)
+            reply = await call.run(context)
+        else:
+            reply = await self._under_key(key, call, context)
+        if reply.hold and self._held is not None:
+            return await self._wait(self._held, reply, call, context)
+        return reply
+
+    async def _under_key(self, key: str, call: Call, context: Context) -> RestResponse:
+        """Run *call* once under *key*, or repeat what was the outcome then."""
 
         async def run() -> RestResponse:
             try:
@@ -97,6 +115,20 @@ class Calls:
 
         intent = await call.intent(key, context)
         return call.kept(await self._run_once(intent, run, context, call.body), context)
+
+    async def _wait(
+        self, held: HeldWriteStore, reply: RestResponse, call: Call, context: Context
+    ) -> RestResponse:
+        """Return the response to a write that waits: its own once it ran, or how it stands."""
+        is_replay, context.held = not context.held, True
+        if not is_replay and not context.wait:
+            return reply
+        context.has_waited = context.wait > 0
+        ended = await held.outcome(reply.hold, context)
+        if isinstance(ended, RestResponse):
+            return ended
+        headers = [REPLAYED_HEADER] if is_replay else []
+        return call.refuse(ended, context.request_id).with_headers(*headers)
 
     def record(
         self, call: Call, context: Context, reply: RestResponse | None, bug: BaseException | None
@@ -140,7 +172,7 @@ class Calls:
         if isinstance(attempt, Completed):
             stored = attempt.response
             await _require_same_upload(stored, body)
-            if stored.view != view and stored.kept_result:
+            if stored.view != view and stored.kept_result and not stored.hold:
                 context.repeated = kept_results.decode(stored.kept_result)
                 stored = await run()
             return stored.with_headers(REPLAYED_HEADER)

@@ -140,6 +140,7 @@ class RequestEntry:
             rule_intents=self._services.rule_intents,
             uploads=self._services.uploads.of(caller.token_id),
             child_tokens=self._services.child_tokens.of(caller),
+            held_writes=self._services.held_writes.of(caller),
             narrow_mail=narrow_mail,
             **self._services.accounts.ports_for(caller, costs),
         )

@@ -26,6 +26,7 @@ from graph.documents.cost_limits import MAX_BYTES_WITH_FILES
 from graph.documents.operations import Document, Graph
 from graph.documents.request_body import GraphQLRequest, read_request
 from graph.documents.suggestions import with_suggestion
+from graph.effects import WriteHeld
 from graph.execution.counting_executor import MAX_OBJECTS
 from graph.request_log import WHOLE_REQUEST, Denial
 from graph.shape import shape_of
@@ -44,6 +45,7 @@ from rest_compat.body import read_body
 from rest_compat.calls import Call
 from rest_compat.documents import document
 from rest_compat.errors import CHALLENGE
+from rest_compat.held.stored_calls import StoredCall
 from rest_compat.idempotency import fingerprint, normal_path, read_key
 from rest_compat.ledger import KEY_HEADER, Intent
 from rest_compat.preferences import EFFECT_HEADER, NO_PREFERENCES, Preferences, read_expected_effect
@@ -88,7 +90,7 @@ class GraphQLCall(Call):
         """
         super().__init__(request, NO_SURFACE)
         self.is_document = True
-        self.partial_fail = preferences.partial_fail
+        self.partial_fail, self.wait = preferences.partial_fail, preferences.wait
         self.context: Context | None = None
         self._graph = graph
         self._saved = saved
@@ -224,6 +226,21 @@ class GraphQLCall(Call):
             former_fingerprint=sent,
         )
 
+    def stored(self) -> StoredCall:
+        """Return the request with the text of its document, which may be removed meanwhile."""
+        read = self._read
+        if isinstance(read, Refusal):
+            raise TypeError(read)
+        members = {
+            "query": read.query,
+            "variables": read.variables,
+            "operationName": read.operation,
+        }
+        headers = [(b"accept", self._accepted.encode("latin-1"))]
+        if self.partial_fail:
+            headers.append((b"prefer", b"partial=fail"))
+        return StoredCall(orjson.dumps(members), tuple(headers))
+
     # -- the reply
 
     async def run(self, context: Context) -> RestResponse:
@@ -259,6 +276,7 @@ class GraphQLCall(Call):
             outcome_status=next(roots, None),
             errors=result.errors,
             causes=result.causes,
+            hold=_hold(result.causes),
         )
 
     def refuse(self, refusal: BaseException, request_id: str) -> RestResponse:
@@ -275,7 +293,8 @@ class GraphQLCall(Call):
         if isinstance(refusal, TooManyRequests):
             headers = (("Retry-After", str(refusal.retry_after)),)
         error = errors.described(refusal, surface=None, request_id=request_id)
-        return self._report([error], (refusal,)).with_headers(*headers)
+        reply = self._report([error], (refusal,)).with_headers(*headers)
+        return replace(reply, hold=_hold((refusal,)))
 
     def _describe(self, refusal: InvalidDocument, request_id: str) -> list[dict[str, Any]]:
         described = [
@@ -331,8 +350,19 @@ class GraphQLCall(Call):
         if is_formed and is_legacy and reply.status == 400:
             reply = replace(reply, status=200)
         is_dry_run = context is not None and context.is_dry_run
-        applied = replace(self._preferences, dry_run=self._preferences.dry_run and is_dry_run)
+        has_waited = context is not None and context.has_waited
+        applied = replace(
+            self._preferences,
+            dry_run=self._preferences.dry_run and is_dry_run,
+            wait=self._preferences.wait * has_waited,
+        )
         return reply.with_headers(*applied.applied)
+
+
+def _hold(causes: Sequence[BaseException]) -> str:
+    """Return the id of the write that waits for a person, if that is one of *causes*."""
+    held = (cause.held for cause in causes if isinstance(cause, WriteHeld))
+    return next((str(each["id"]) for each in held if each is not None), "")
 
 
 async def _receive(request: RestRequest) -> bytes:

@@ -37,6 +37,7 @@ def endpoint(
         preferences = Preferences(
             partial_fail=requested.partial_fail,
             dry_run=requested.dry_run,
+            wait=requested.wait,
             cost=bool(stated) and wants_cost(stated),
         )
         call = GraphQLCall(request, graph, saved, rows=rows, preferences=preferences)

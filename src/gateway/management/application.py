@@ -16,13 +16,14 @@ from gateway.management import (
     documents,
     error_handlers,
     explain,
+    held_writes,
     openapi,
     operators,
     resources,
     rules,
     tokens,
 )
-from gateway.management.auth import require_admin
+from gateway.management.auth import require_admin, require_decider
 from gateway.sign_in import routes as sign_in
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ _ROUTERS = (
     connections.router,
     documents.router,
     clients.router,
+    held_writes.approver_router,
     decisions.router,
 )
 
@@ -77,4 +79,5 @@ def _management_routes() -> APIRouter:
     router = APIRouter()
     for part in _ROUTERS:
         router.include_router(part, dependencies=[Depends(require_admin)])
+    router.include_router(held_writes.router, dependencies=[Depends(require_decider)])
     return router

@@ -10,6 +10,7 @@ from gateway.auth.authenticator import read_bearer
 from gateway.http.request_services import AppServices
 from gateway.http.request_state import request_state
 from gateway.management import paging
+from gateway.operations.approvals import approvers
 from gateway.operations.validation import invalid_query
 from policy.refusals import AccessDenied, Detail, Unauthenticated
 from policy.vocabulary import Code, UnauthorizedReason, not_known
@@ -30,15 +31,49 @@ async def require_admin(request: Request, services: AppServices) -> None:
         digest = await services.entry.check_secret(request.scope, [*services.admins])
     except Unauthenticated as refusal:
         if refusal.reason == UnauthorizedReason.UNKNOWN_TOKEN and _is_access_token(request):
-            raise AccessDenied(
-                "Access tokens cannot use the management API; it needs an admin token.",
-                code=Code.ADMIN_REQUIRED,
-            ) from None
+            raise _no_access_token() from None
         raise
     name, request_id = services.admins[digest], request_state(request.scope).request_id
     changes.actor.set(Actor(name, EntryPoint.MANAGEMENT, request_id))
     await services.entry.charge_management(request.scope)
     _check_query(request)
+
+
+async def require_decider(request: Request, services: AppServices) -> None:
+    """
+    Let a call pass if it carries an admin token or the credential of an approver.
+
+    An access token never decides about writes, not even one whose text is also an admin token.
+
+    Raises:
+        TooManyRequests: As `require_admin`.
+        Unauthenticated: There is no credential, or it is another.
+        AccessDenied: 403 `ADMIN_REQUIRED`: the credential is an access token.
+        InvalidInput: The path does not take a query parameter.
+    """
+    async with services.database.reading() as session:
+        known = await approvers.by_digest(session)
+    try:
+        digest = await services.entry.check_secret(request.scope, [*services.admins, *known])
+    except Unauthenticated as refusal:
+        if refusal.reason == UnauthorizedReason.UNKNOWN_TOKEN and _is_access_token(request):
+            raise _no_access_token() from None
+        raise
+    async with services.database.reading() as session:
+        if await approvers.is_access_token(session, digest):
+            raise _no_access_token()
+    name, decider = known.get(digest, (services.admins.get(digest, ""), approvers.ADMIN))
+    name = f"approver {name}" if digest in known else name
+    request_id = request_state(request.scope).request_id
+    changes.actor.set(Actor(name[:100], EntryPoint.MANAGEMENT, request_id))
+    request.state.decider = decider
+    await services.entry.charge_management(request.scope)
+    _check_query(request)
+
+
+def _no_access_token() -> AccessDenied:
+    message = "Access tokens cannot use the management API; it needs an admin token."
+    return AccessDenied(message, code=Code.ADMIN_REQUIRED)
 
 
 def _is_access_token(request: Request) -> bool:

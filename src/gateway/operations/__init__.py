@@ -15,6 +15,7 @@ Functions take a session or a database and typed inputs, return views, and raise
     rules            collab rules of a token
     recipient_rules  to whom a token may write
     documents        saved documents
+    approvals        held writes, and the people who release them
     decisions        the audit log: list, follow, verify
     policy_document  the policy file and its checks
     policy_snapshot  the stored policy

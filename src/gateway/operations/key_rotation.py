@@ -13,7 +13,7 @@ from gateway.secrets.keyring import Keyring, column_context
 from gateway.store.background import ProgressListener
 from gateway.store.conflicts import retried
 from gateway.store.database import Database
-from gateway.store.further_tables import DecisionHead
+from gateway.store.further_tables import DecisionHead, HeldWriteRow
 from gateway.store.sealed_columns import CREDENTIALS, SealedColumn, rotate_column
 from gateway.store.tables import (
     ConnectionRow,
@@ -30,6 +30,8 @@ _BATCH = 100  # seals per transaction
 SEALED_COLUMNS = (
     CREDENTIALS,
     SealedColumn(table=IdempotencyRow, column="outcome", before=0),
+    SealedColumn(table=HeldWriteRow, column="content", before=""),
+    SealedColumn(table=HeldWriteRow, column="outcome", before=""),
     SealedColumn(table=OAuthAttempt, column="secret", before=""),
     SealedColumn(
         table=RuleIntent, column="trace", before=0, context=lambda row: seal_context(row.token_id)

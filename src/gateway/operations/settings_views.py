@@ -169,7 +169,8 @@ class TokenSettings(TypedDict):
         enum_of(words.WriteMode),
         about(
             "`direct`: a write runs; `effect`: it runs only with the digest of its effect in "
-            "`If-Effect`, and is 428 with the effect otherwise."
+            "`If-Effect`, and is 428 with the effect otherwise; `approve`: it waits until a person "
+            "releases it."
         ),
     ]
     requireConnection: Annotated[

@@ -128,7 +128,7 @@ def new_secret() -> str:
     return base64.urlsafe_b64encode(os.urandom(32)).rstrip(b"=").decode()
 
 
-def column_context(table: str, row: int, column: str) -> str:
+def column_context(table: str, row: int | str, column: str) -> str:
     """Return the context that a column value is sealed for."""
     return f"{table}:{row}:{column}"
 

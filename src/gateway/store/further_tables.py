@@ -1,4 +1,4 @@
-"""The tables of saved documents, of seals and ends of decision chains, and of leases."""
+"""The tables of saved documents, of decision chains, of leases, and of held writes."""
 
 import sqlalchemy as sa
 from sqlmodel import Field
@@ -74,3 +74,69 @@ class LeaseRow(columns.Row, table=True):
     name: str = Field(primary_key=True, max_length=100)
     holder: str = Field(max_length=32)
     until: int = columns.timestamp()
+
+
+class HeldWriteRow(columns.Row, table=True):
+    """
+    A write that waits for a person, or did so lately (docs/spec/held-writes.md).
+
+    Attributes:
+        id: Random.
+        origin: Names the attempt under an `Idempotency-Key` that asked for it; None without a key.
+        operation: The mutation.
+        operator_id: Of the token that asked.
+        connection_id: Of the account that would write; None if it is not known.
+        content: The call, its effect and what it is released with, sealed; see `requests`.
+        outcome: The response of the call that ran, sealed; None before.
+        reason: Why it ended without being done: a sentence without content.
+        decided_by: Who released or rejected it.
+        started_at: When its run began first.
+    """
+
+    __tablename__ = "held_writes"
+    __table_args__ = (
+        sa.Index("ix_held_writes_state_expires_at", "state", "expires_at"),
+        sa.Index("ix_held_writes_token_id_state", "token_id", "state"),
+        sa.Index("ix_held_writes_created_at_id", "created_at", "id"),
+        sa.Index("ix_held_writes_ended_at", "ended_at"),
+    )
+
+    id: str = Field(primary_key=True, max_length=22)
+    token_id: int = columns.foreign_key("access_tokens.id")
+    operator_id: str = Field(max_length=36)
+    origin: str | None = Field(
+        default=None, sa_column=sa.Column(sa.String(64), nullable=True, unique=True)
+    )
+    operation: str = Field(max_length=64)
+    connection_id: int | None = columns.reference()
+    state: str = Field(max_length=10)
+    content: bytes = Field(sa_column=sa.Column(sa.LargeBinary(), nullable=False))
+    outcome: bytes | None = Field(
+        default=None, sa_column=sa.Column(sa.LargeBinary(), nullable=True)
+    )
+    reason: str | None = Field(default=None, max_length=300)
+    decided_by: str | None = Field(default=None, max_length=100)
+    created_at: int = columns.timestamp()
+    expires_at: int = columns.timestamp()
+    started_at: int | None = columns.timestamp(nullable=True)
+    ended_at: int | None = columns.timestamp(nullable=True)
+
+
+class ApproverRow(columns.Row, table=True):
+    """
+    A person who releases and rejects held writes, and may do nothing else.
+
+    Attributes:
+        digest: SHA-256 of the credential.
+        operator_ids, resource_ids: The only ones whose writes the person sees; empty: all.
+    """
+
+    __tablename__ = "approvers"
+    __table_args__ = ({"sqlite_autoincrement": True},)
+
+    id: int | None = columns.primary_key()
+    name: str = Field(sa_column=sa.Column(sa.String(100), nullable=False, unique=True))
+    digest: bytes = Field(sa_column=sa.Column(sa.LargeBinary(32), nullable=False, unique=True))
+    operator_ids: list[str] = columns.json()
+    resource_ids: list[int] = columns.json()
+    created_at: int = columns.timestamp()

@@ -123,6 +123,12 @@ class Metrics:
             "Workers that count rate limits alone, because the shared count is lost.",
             mode="livesum",
         )
+        self._held_writes = self._gauge(
+            "agw_held_writes",
+            "Writes that wait for a person (`held`), or were released and have not ended.",
+            ("state",),
+            mode="mostrecent",
+        )
         self._queue_seconds = prometheus.Histogram(
             "agw_queue_seconds",
             "Seconds that a request waited for a free slot of its worker; requests that found one "
@@ -281,6 +287,11 @@ class Metrics:
     def set_decision_head(self, chain: str, number: int) -> None:
         """Set the end of the chain that this process writes."""
         self._decision_head.labels(chain).set(number)
+
+    def set_held_writes(self, counts: Mapping[str, int]) -> None:
+        """Set how many writes wait or run, by state."""
+        for state, count in counts.items():
+            self._held_writes.labels(state).set(count)
 
     def set_shared_limits_lost(self, *, lost: bool) -> None:
         self._shared_lost.set(lost)

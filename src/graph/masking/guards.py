@@ -192,14 +192,18 @@ async def _run_once(
         context.held = getattr(repeated, "held", None) is not None
         return repeated
     if context.effect_request is not None:
-        result = await effects.run(
-            run,
-            record_type,
-            operation,
-            request=context.effect_request,
-            caller=context.caller,
-            signer=context.sealer,
-        )
+        try:
+            result = await effects.run(
+                run,
+                record_type,
+                operation,
+                request=context.effect_request,
+                caller=context.caller,
+                signer=context.sealer,
+            )
+        except effects.WriteHeld:
+            context.held = True
+            raise
     else:
         result = await run()
     if context.delivery is not None:

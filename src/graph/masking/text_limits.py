@@ -94,6 +94,7 @@ ARGUMENTS: Mapping[str, TextLimit] = MappingProxyType(
         "driveId": _ID,
         "listId": _ID,
         "permissionId": TextLimit(512, code=None),
+        "pendingWrite.id": TextLimit(22, code=None),
     }
 )
 

@@ -35,7 +35,7 @@ from rest_compat.openapi.components import (
     header_ref,
     response_name,
 )
-from rest_compat.openapi.effects import DRY_RUN_MEMBERS, SCHEMAS
+from rest_compat.openapi.effects import DRY_RUN_MEMBERS, SCHEMAS, accepted_answer
 from rest_compat.openapi.json_schemas import Components, parameter
 from rest_compat.openapi.schema_values import JsonSchema, schema_ref
 from rest_compat.table import Endpoint
@@ -336,8 +336,9 @@ class OperationDescription:
     def _successes(self, field: graphql.GraphQLField, components: Components) -> JsonSchema:
         if not self.endpoint.streams:
             success = self._success(field, components)
-            held = {"202": {**success, "description": "Left as a draft for a person to send."}}
-            return {str(self.endpoint.status): success, **(held if self._may_hold() else {})}
+            root, may_hold = self.root.name.value, self._may_hold()
+            accepted = accepted_answer(success, self.endpoint, root, may_be_draft=may_hold)
+            return {str(self.endpoint.status): success, **accepted}
         headers = {
             **COMMON_HEADERS,
             "Content-Disposition": header_ref("ContentDisposition"),

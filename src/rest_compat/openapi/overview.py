@@ -71,7 +71,9 @@ the members of the real one, `dryRun: true` and `effect`. Where the real call an
 dry run answers with 200.
 Send `effect.digest` as `If-Effect` with the real call: it is refused with 412 `EFFECT_CHANGED` when
 it would do anything else. A token with the setting `writes: effect` writes only so: without the
-right digest its writes are 428 `EFFECT_REQUIRED`, with the `effect` in the body.
+right digest its writes are 428 `EFFECT_REQUIRED`, with the `effect` in the body. The writes of one
+with `writes: approve` wait until a person releases them: 202, and
+`GET /api/access/writes/{id}` tells how they stand.
 
 ## Times, ids, versions
 

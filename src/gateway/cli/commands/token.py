@@ -30,7 +30,8 @@ Id = Annotated[int, typer.Argument(help="The token's id.")]
 Writes = Annotated[
     str | None,
     option(
-        "direct, or effect: a write runs only with the digest of its effect.",
+        "direct; effect: a write runs only with the digest of its effect; approve: a person "
+        "releases it.",
         "policy.vocabulary:WriteMode",
     ),
 ]

@@ -296,6 +296,7 @@ class _Outcome(msgspec.Struct, array_like=True):
     upload_digest: bytes = b""
     kept_result: bytes = b""
     view: bytes = b""
+    hold: str = ""
 
 
 def _seal(response: RestResponse, entry_id: str, keyring: Keyring) -> bytes:

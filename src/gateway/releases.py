@@ -1,0 +1,268 @@
+"""
+Runs the writes that a person released: the same call, made later, once.
+
+A released write runs as an attempt under an `Idempotency-Key` of its own, in the ledger that every
+keyed call has: a lease, a fence before each call that writes, a look-up after a crash. The row ends
+when the attempt has. So a process that dies in between loses nothing, and the next one that looks
+goes on where the ledger says. What runs must have the effect that the person saw
+(docs/spec/held-writes.md#release).
+"""
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import msgspec
+from starlette.types import Scope
+
+from gateway.audit import recorder
+from gateway.audit.decision import EntryPoint
+from gateway.documents import prepared
+from gateway.errors import Overloaded
+from gateway.held_writes import contents
+from gateway.http.calls import Calls
+from gateway.http.graphql_call import GraphQLCall
+from gateway.http.request_state import KEY, RequestState, request_state
+from gateway.store import timestamps
+from gateway.store.background import PeriodicTask, running_tasks
+from gateway.store.database import StorageUnavailable
+from gateway.store.further_tables import HeldWriteRow
+from graph.context import Context
+from graph.effects import EffectRequest
+from policy.refusals import Refusal
+from policy.vocabulary import Code, HeldState
+from providers.failures import without_frames
+from rest_compat.calls import Call
+from rest_compat.held.stored_calls import HeldContent, end_of, outcome_of
+from rest_compat.ledger import Intent
+from rest_compat.preferences import read_preferences
+from rest_compat.request import made_request
+from rest_compat.responses import RestResponse
+from rest_compat.router import rest_app
+from rest_compat.table import RateBucket
+
+if TYPE_CHECKING:
+    from gateway.services import Services
+
+PAUSE_SECONDS = 1.0  # between two looks for released writes
+CONCURRENT = 8  # runs of one process
+DOOR = "/api/access/writes"  # where the ledger has the attempts of released writes
+_STATE = "gateway.releases"  # scope key of the `_Release`
+
+log = logging.getLogger("gateway")
+
+
+class _Release(msgspec.Struct, kw_only=True):
+    """One run; *context* is None before its token was let in."""
+
+    row: HeldWriteRow
+    content: HeldContent
+    context: Context | None = None
+
+
+class Releases(Calls):
+    """Runs released writes, in the background. One per process."""
+
+    def __init__(self, services: "Services") -> None:
+        super().__init__(services.entry, services.idempotency)
+        self._store = services.held_writes
+        self._keyring = services.keyring
+        self._authenticator = services.authenticator
+        self._metrics = services.base.metrics
+        self._wait_for_capacity = services.decisions.wait_for_capacity
+        self._woken = asyncio.Event()
+        self._runs: dict[str, asyncio.Task[None]] = {}
+        self._graph = prepared.graph()
+        self._rest_app = rest_app(
+            services.rows,
+            prepare=prepared.of_table,
+            calls=self,
+            saved=services.documents,
+            strict=services.settings.strict_parameters,
+        )
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Look for released writes, and end those whose time is over."""
+        look = PeriodicTask(
+            name="held_writes",
+            work=self._look,
+            pause_seconds=0,
+            retry_seconds=PAUSE_SECONDS,
+            failure_message="released writes could not be run",
+        )
+        async with running_tasks(look):
+            yield
+        for task in list(self._runs.values()):
+            task.cancel()
+        await self.idle()
+
+    def wake(self) -> None:
+        """Look at once; another process looks within a second."""
+        self._woken.set()
+
+    async def idle(self) -> None:
+        """Wait until every run of this process has ended."""
+        await asyncio.gather(*self._runs.values(), return_exceptions=True)
+
+    async def _look(self) -> None:
+        """Wait until it is time for a look, or one is asked for."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PAUSE_SECONDS):
+                await self._woken.wait()
+        self._woken.clear()
+        await self.run_due()
+
+    async def run_due(self) -> None:
+        """
+        Begin to run what was released, and end what nobody released in time.
+
+        Raises:
+            StorageUnavailable: The database did not answer.
+        """
+        counts = await self._store.count_open()
+        self._metrics.set_held_writes(counts)
+        if not any(counts.values()):
+            return  # a write would end what is cached of other rows
+        await self._store.expire()
+        for row in await self._store.due(CONCURRENT + len(self._runs)):
+            if row.id not in self._runs and len(self._runs) < CONCURRENT:
+                self._runs[row.id] = asyncio.create_task(self._run(row))
+
+    async def _run(self, row: HeldWriteRow) -> None:
+        """Run one write; after a failure, the next look tries again."""
+        try:
+            await self.release(row)
+        except Exception as failure:  # noqa: BLE001 - see above
+            kind = type(failure).__name__
+            log.warning("a released write could not be run yet", extra={"kind": kind})
+        finally:
+            del self._runs[row.id]
+
+    async def release(self, row: HeldWriteRow) -> None:
+        """
+        Run one released write, unless another process does, and end its row.
+
+        Raises:
+            StorageUnavailable: The database did not answer.
+        """
+        try:
+            content = contents.content_of(row, self._keyring)
+        except ValueError:
+            reason = "What was to be done can no longer be read: its key was removed."
+            state = HeldState.FAILED if row.started_at is None else HeldState.UNKNOWN
+            await self._store.finish(row.id, state, reason)
+            return
+        if not await self._store.start(row.id):
+            return
+        release = _Release(row=row, content=content)
+        await self._finish(release, await self._make(release))
+
+    async def _finish(self, release: _Release, reply: RestResponse) -> None:
+        """End the row by the response to its call, unless another process runs it."""
+        row, context = release.row, release.context
+        status, code, reason = end_of(reply, is_document=not release.content.call.path)
+        if code == Code.IDEMPOTENCY_IN_PROGRESS or (
+            code == Code.OVERLOADED and timestamps.now_ms() < row.expires_at
+        ):
+            return  # the next look tries again
+        attempt = context.delivery if context is not None else None
+        # An attempt that ended without a result may have reached the provider.
+        is_first = row.started_at is None if attempt is None else not attempt.maybe_sent
+        outcome = None
+        if context is not None:
+            outcome = outcome_of(
+                reply, status, kept_result=context.kept_result, visibility=context.visibility
+            )
+        if status < 400:
+            state = HeldState.DONE
+        elif is_first and status not in (500, 504):
+            state = HeldState.FAILED
+        else:
+            state, reason = HeldState.UNKNOWN, f"It may have been done. {reason}"
+        await self._store.finish(row.id, state, reason or None, outcome)
+
+    async def _make(self, release: _Release) -> RestResponse:
+        """Make the call again."""
+        stored = release.content.call
+        request = made_request(
+            stored.method,
+            stored.path,
+            stored.query,
+            [pair for pair in stored.headers if pair[0] != b"content-length"],
+            stored.body,
+            **{KEY: RequestState(str(uuid4())), _STATE: release},
+        )
+        if stored.path:
+            return await self._rest_app.respond(request)
+        preferences = read_preferences(request.header_values("prefer"))
+        call = GraphQLCall(request, self._graph, sent=stored.body, preferences=preferences)
+        return await self.run(call)
+
+    # -- the order of checks
+
+    async def admit(self, call: Call) -> Context:
+        """
+        Let in the token that asked, and build its context; nothing is charged again.
+
+        Raises:
+            Refusal: 401 or 503.
+        """
+        scope = call.request.scope
+        release: _Release = scope[_STATE]
+        try:
+            caller = await self._authenticator.authenticate_holder(release.row.token_id)
+        except StorageUnavailable as failure:
+            raise Overloaded from failure
+        costs = (await call.measure(caller)).requests
+        log_ = recorder.begin(EntryPoint.RELEASE, 0)
+        context = self._entry.build_context(
+            caller, costs, request_id=request_state(scope).request_id, log=log_
+        )
+        context.require_all, context.saved_document = call.partial_fail, call.document
+        context.wait_for_capacity = self._wait_for_capacity
+        release.context = context
+        return context
+
+    async def may_run(self, scope: Scope, bucket: RateBucket, document: str) -> bool:
+        del scope, bucket, document
+        return True  # the gates refuse
+
+    def record(
+        self, call: Call, context: Context, reply: RestResponse | None, bug: BaseException | None
+    ) -> None:
+        """Record the run, unless it is another process's."""
+        codes = [error["extensions"]["code"] for error in reply.errors] if reply else []
+        if Code.IDEMPOTENCY_IN_PROGRESS not in codes:
+            super().record(call, context, reply, bug)
+
+    async def _answer(self, call: Call, context: Context) -> RestResponse:
+        release: _Release = call.request.scope[_STATE]
+        await call.pass_gates(context)
+        call.read_terms(context)
+        context.effect_request = EffectRequest(
+            expected=release.content.digest, approved=release.content.approved
+        )
+
+        async def run() -> RestResponse:
+            try:
+                return await call.run(context)
+            except Refusal as refusal:
+                return call.refuse(without_frames(refusal), context.request_id)
+
+        return await self._run_once(_intent_of(release.row), run, context, call.body)
+
+
+def _intent_of(row: HeldWriteRow) -> Intent:
+    """Return what must happen once: the released write of a row."""
+    return Intent(
+        token_id=row.token_id,
+        method="RELEASE",
+        path=f"{DOOR}/{row.id}",
+        key=row.id,
+        fingerprint=hashlib.sha256(row.id.encode()).digest(),
+    )
