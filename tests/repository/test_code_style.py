@@ -24,7 +24,7 @@ MAX_MODULES = 22  # in one folder, its `__init__` included
 # raised only in a commit that says what the lines are for.
 BUDGETS = {
     "agent_tools": 2_500,
-    "gateway": 37_000,
+    "gateway": 38_900,
     "graph": 19_200,
     "policy": 5_300,
     "providers": 45_000,
