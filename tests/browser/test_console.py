@@ -194,6 +194,17 @@ def test_job_8_follows_calls_until_it_is_stopped(visitor, admin, demo):
     assert visitor.clicks <= MOST_CLICKS
 
 
+def test_job_12_exports_who_changed_what(visitor):
+    visitor.start()
+    visitor.click("Who changed what?")
+    with visitor.page.expect_download() as download:
+        visitor.click("CSV")
+
+    assert download.value.suggested_filename == "changes.csv"
+    assert "createToken" in Path(download.value.path()).read_text("utf-8")
+    assert visitor.clicks <= MOST_CLICKS
+
+
 def make_person(admin, name, email):
     person = admin.post("/api/operators", json={"displayName": name, "email": email}).json()["id"]
     admin.post("/api/resources", json={"name": email[:100], "operatorIds": [person]})
@@ -253,6 +264,7 @@ def pages(admin, demo):
     refused_call(admin, demo)
     rows = admin.get("/api/decisions", params={"outcome": "refused"}).json()["decisions"]
     return {
+        "changes": "/changes",
         "calls": "/calls",
         "why": "/why",
         "why-call": f"/why/{rows[0]['requestId']}",

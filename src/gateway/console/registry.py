@@ -5,6 +5,7 @@ from gateway.console.jobs import (
     alive,
     calls,
     change_token,
+    changes,
     new_account,
     new_token,
     people,
@@ -24,6 +25,7 @@ JOBS: tuple[Job, ...] = (
     tokens.END_JOB,
     why.JOB,
     calls.JOB,
+    changes.JOB,
     people.JOB,
     settings.JOB,
 )

@@ -11,5 +11,6 @@ The jobs of an operator: their routes, and their `JOB` for the registry.
     why           7: why a call was refused, and what would allow it
     remedies      7: apply what was offered, after its difference was shown
     calls         8: follow calls
+    changes       12: who changed what, and its export
     people        people, with their accounts and tokens
 """
