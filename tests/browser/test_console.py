@@ -194,6 +194,22 @@ def test_job_8_follows_calls_until_it_is_stopped(visitor, admin, demo):
     assert visitor.clicks <= MOST_CLICKS
 
 
+def test_job_10_adds_a_rule_and_tries_an_example(visitor, admin):
+    made = make_token(admin, "Of rules")
+    visitor.start()
+    visitor.click("Edit rules")
+    visitor.click("Of rules")
+    visitor.page.get_by_label("Address, @domain or *").fill("@example.org")
+    visitor.click("Add the recipient rule", role="button")
+    visitor.page.get_by_label("Address of a recipient").fill("ada@else.example")
+    visitor.click("Try it", role="button")
+
+    result = visitor.page.get_by_role("status").inner_text()
+    assert "refused: a message to ada@else.example" in result
+    assert visitor.clicks <= MOST_CLICKS
+    admin.delete(f"/api/access-tokens/{made['id']}")
+
+
 def test_job_12_exports_who_changed_what(visitor):
     visitor.start()
     visitor.click("Who changed what?")
@@ -261,10 +277,15 @@ def pages(admin, demo):
     token = make_token(admin, HOSTILE, person)
     make_token(admin, "W" * 100, person)
     connection = admin.get("/api/connections").json()["connections"][0]["id"]
+    rule = {"ruleType": "mime_type", "pattern": "text/plain", "action": "allow"}
+    rule["description"] = HOSTILE
+    admin.post(f"/api/access-tokens/{token['id']}/collab-rules", json=rule)
     refused_call(admin, demo)
     rows = admin.get("/api/decisions", params={"outcome": "refused"}).json()["decisions"]
     return {
         "changes": "/changes",
+        "rules-of": "/rules",
+        "rules": f"/tokens/{token['id']}/rules",
         "calls": "/calls",
         "why": "/why",
         "why-call": f"/why/{rows[0]['requestId']}",

@@ -23,6 +23,7 @@ from policy.vocabulary import Code, RuleAction, RuleType
 from providers import collab_ids
 
 MAX_RULES = 100_000  # per token; docs/spec/collab.md
+_READ = 5_000  # rules of one query of an evaluation
 _BATCH = 250  # rules that are read or stored before other requests go on
 
 RuleKey = tuple[str, str, str]  # type, normalized pattern, action
@@ -186,15 +187,26 @@ def new_row(token_id: int, key: RuleKey, description: str | None = None) -> Coll
 async def evaluate(session: AsyncSession, token_id: int, facts: Facts) -> Decision:
     """Decide by a token's rules on content of which *facts* are known."""
     token = await rows.get(session, AccessToken, token_id)
-    rules = await session.exec(select(CollabRule).where(col(CollabRule.token_id) == token_id))
-    compiled = RuleSet.compile(
-        [
-            Rule(rule.id or 0, RuleType(rule.rule_type), rule.pattern, RuleAction(rule.action))
-            for rule in sorted(rules, key=lambda rule: rule.id or 0)
-        ],
-        allow_by_default=token.settings.get("collabAllowAllDefault") is True,
-    )
+    allow_by_default = token.settings.get("collabAllowAllDefault") is True
+    rules: list[Rule] = []
+    while batch := await _some_rules(session, token_id, after=rules[-1].id if rules else 0):
+        rules += batch
+    # Off the event loop: there may be a hundred thousand rules.
+    compiled = await asyncio.to_thread(RuleSet.compile, rules, allow_by_default=allow_by_default)
     return compiled.decide(facts)
+
+
+async def _some_rules(session: AsyncSession, token_id: int, *, after: int) -> list[Rule]:
+    """Return the next rules of a token behind the id *after*, by id."""
+    rule_id = col(CollabRule.id)
+    columns = (rule_id, CollabRule.rule_type, CollabRule.pattern, CollabRule.action)
+    of_token = select(*columns).where(col(CollabRule.token_id) == token_id, rule_id > after)
+    return [
+        Rule(number or 0, RuleType(kind), pattern, RuleAction(action))
+        for number, kind, pattern, action in await session.exec(
+            of_token.order_by(rule_id).limit(_READ)
+        )
+    ]
 
 
 def facts_of(  # noqa: PLR0913 - each is an option of the command

@@ -11,6 +11,7 @@ The jobs of an operator: their routes, and their `JOB` for the registry.
     why           7: why a call was refused, and what would allow it
     remedies      7: apply what was offered, after its difference was shown
     calls         8: follow calls
+    rules         10: edit rules, and try examples against them
     changes       12: who changed what, and its export
     people        people, with their accounts and tokens
 """
