@@ -1,4 +1,5 @@
 // Opens the document of a REST call in a tab of the explorer: open.html#operation=ListEmails&variables={…}
+// or the explorer with a token, for which the console makes a link: open.html#token=agw_…
 // GraphiQL reads its tabs from localStorage when it starts. The fragment never reaches a server.
 const TABS = 'graphiql:tabState';
 
@@ -37,6 +38,13 @@ function storedTabs() {
 
 async function open() {
   const wanted = new URLSearchParams(location.hash.slice(1));
+  const token = wanted.get('token');
+  if (token) {
+    history.replaceState(null, '', 'open.html'); // so that no history has it
+    sessionStorage.setItem('access-gateway-token', token);
+    location.replace('./');
+    return;
+  }
   const operation = (await json('operations.json'))[wanted.get('operation')];
   if (!operation) throw new Error('There is no such operation.');
   const variables = JSON.stringify(JSON.parse(wanted.get('variables') ?? 'null') ?? operation.variables, null, 2);

@@ -210,6 +210,24 @@ def test_job_10_adds_a_rule_and_tries_an_example(visitor, admin):
     admin.delete(f"/api/access-tokens/{made['id']}")
 
 
+def test_job_11_looks_through_the_eyes_of_a_token(visitor, admin):
+    made = make_token(admin, "To look with")
+    visitor.start()
+    visitor.click("Change a token")
+    visitor.click("To look with")
+    visitor.click("Look through its eyes")
+    visitor.click("Look with a child", role="button")
+    with visitor.page.context.expect_page() as opened:
+        visitor.click("Open the explorer with it")
+    explorer = opened.value
+    explorer.get_by_text("Forget").wait_for()  # it has taken the token
+
+    assert explorer.url.endswith("/explorer/")
+    assert visitor.clicks <= MOST_CLICKS
+    explorer.close()
+    admin.delete(f"/api/access-tokens/{made['id']}")
+
+
 def test_job_12_exports_who_changed_what(visitor):
     visitor.start()
     visitor.click("Who changed what?")
@@ -286,6 +304,7 @@ def pages(admin, demo):
         "changes": "/changes",
         "rules-of": "/rules",
         "rules": f"/tokens/{token['id']}/rules",
+        "eyes": f"/tokens/{token['id']}/eyes",
         "calls": "/calls",
         "why": "/why",
         "why-call": f"/why/{rows[0]['requestId']}",

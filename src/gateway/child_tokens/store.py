@@ -143,13 +143,7 @@ def _narrow(
     """
     # A child that says nothing of collab content sees what the rules of its ancestors allow.
     has_allow_rules = any(rule.action == RuleAction.ALLOW for rule in new.rules)
-    inherited = {
-        **DEFAULTS,
-        **settings,
-        "allowChildren": False,
-        "collabAllowAllDefault": not has_allow_rules,
-    }
-    own = grants.merge(inherited, new.settings)
+    own = grants.merge(inherited(settings, has_allow_rules=has_allow_rules), new.settings)
     quota = own["quota"] if isinstance(own["quota"], Mapping) else {}
     if new.quota:
         own = grants.merge(own, {"quota": {**quota, **new.quota}})
@@ -162,6 +156,18 @@ def _narrow(
     if new.quota and "settings.quota" in wider:
         wider[wider.index("settings.quota")] = "quota"
     return own, wider
+
+
+def inherited(
+    settings: Mapping[str, object], *, has_allow_rules: bool = False
+) -> dict[str, object]:
+    """Return the settings of a child that names none, below a token with *settings*."""
+    return {
+        **DEFAULTS,
+        **settings,
+        "allowChildren": False,
+        "collabAllowAllDefault": not has_allow_rules,
+    }
 
 
 def require_children_allowed(

@@ -6,6 +6,7 @@ from gateway.console.jobs import (
     calls,
     change_token,
     changes,
+    eyes,
     new_account,
     new_token,
     people,
@@ -32,4 +33,4 @@ JOBS: tuple[Job, ...] = (
     settings.JOB,
 )
 # Of pages that no job begins with.
-FURTHER: tuple[Router, ...] = (change_token.router, remedies.router)
+FURTHER: tuple[Router, ...] = (change_token.router, remedies.router, eyes.router)

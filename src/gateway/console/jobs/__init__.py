@@ -12,6 +12,7 @@ The jobs of an operator: their routes, and their `JOB` for the registry.
     remedies      7: apply what was offered, after its difference was shown
     calls         8: follow calls
     rules         10: edit rules, and try examples against them
+    eyes          11: look through a token's eyes
     changes       12: who changed what, and its export
     people        people, with their accounts and tokens
 """
