@@ -1,5 +1,5 @@
 """
-What administrators changed, newest first.
+Changes by administrators, newest first.
 
 The log finds rows by their actor: the names of the actors are read from that index, one step for
 each, and the newest rows of each are merged. So no page reads the calls between two changes.

@@ -1,4 +1,4 @@
-"""What a token sees of the gateway, and a short-lived child of it to look with."""
+"""The shape of a token for an administrator, and a short-lived child of it to look with."""
 
 import asyncio
 from collections.abc import Sequence
