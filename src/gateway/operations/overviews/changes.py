@@ -23,7 +23,7 @@ from gateway.store.tables import DecisionRow
 if TYPE_CHECKING:
     from gateway.store.database import Database
 
-MOST_ACTORS = 100
+MOST_STEPS = 100  # of the index of actors
 MOST_EXPORTED = 100_000  # rows
 _PAGE = 500  # rows
 # Actors that are tokens, which make child tokens, are behind the first text and before the second.
@@ -34,19 +34,20 @@ Position = tuple[int, int]  # milliseconds and id of a row
 
 
 async def actors(database: "Database") -> list[str]:
-    """Return the names of those who changed something, in order; at most `MOST_ACTORS`."""
+    """Return the names of those who changed something, in order, as far as `MOST_STEPS` lead."""
     names: list[str] = []
     last = ""
     async with database.reading() as session:
         connection = await session.connection()
-        while len(names) < MOST_ACTORS:
+        for _ in range(MOST_STEPS):
             actor = col(DecisionRow.actor)
             following = await connection.execute(select(func.min(actor)).where(actor > last))
             name = following.scalar_one_or_none()
             if name is None:
                 break
             if name.startswith(_TOKENS):
-                last = _BEHIND_TOKENS
+                # Where the database orders texts by a language, tokens may be behind it too.
+                last = _BEHIND_TOKENS if last < _TOKENS else name
                 continue
             names.append(name)
             last = name
