@@ -12,6 +12,7 @@ Explains why a call is refused and which change of the token would let it pass (
     views      the response, member by member
     saved_documents
                saves documents that fit the schema and the shapes of tokens
+    eyes       the shape of a token, and a short-lived child of it to look with
     explainer  answers a question in the shape of the management API
 
 See docs/spec/management.md#explain.

@@ -7,7 +7,7 @@ import graphql
 import pytest
 from console_rows import changes
 
-from gateway.operations.overviews import eyes
+from gateway.explain import eyes
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("emptied")]
 MASKED = {"emailAccessEnabled": True, "visibleEmailFields": ["subject"]}

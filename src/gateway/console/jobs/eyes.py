@@ -7,9 +7,9 @@ from fastapi import Request, Response
 from gateway.console import pages
 from gateway.console.forms import SentForm
 from gateway.console.router import Id, Router
+from gateway.explain import eyes
 from gateway.http.request_services import AppServices
 from gateway.operations import tokens
-from gateway.operations.overviews import eyes
 from policy import presets
 
 router = Router()

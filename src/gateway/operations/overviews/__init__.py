@@ -4,7 +4,6 @@ Answers to a person who is about to act: what matters here, and what a change wo
     deployment      the settings that matter for a deployment
     calls           the newest calls of tokens, by interface and kind too
     changes         what administrators changed, and its export
-    eyes            what a token sees, and a child of it to look with
     remedies        what a remedy changes, shown before it is applied in one transaction
     token_changes   the difference of a change of a token, in sentences and in one word
 """
