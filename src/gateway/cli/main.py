@@ -27,9 +27,9 @@ from gateway.cli.commands import (
     sandbox,
     schema,
     secret,
-    seed,
     serve,
     token,
+    write,
 )
 from gateway.cli.console import info
 
@@ -178,6 +178,8 @@ app.add_typer(token.app, name="token", rich_help_panel=ACCESS)
 app.add_typer(rule.app, name="rule", rich_help_panel=ACCESS)
 app.add_typer(document.app, name="document", rich_help_panel=ACCESS)
 app.add_typer(client.app, name="client", rich_help_panel=ACCESS)
+app.add_typer(write.app, name="write", rich_help_panel=ACCESS)
+app.add_typer(write.approvers, name="approver", rich_help_panel=ACCESS)
 app.add_typer(decisions.app, name="decisions", rich_help_panel=ACCESS)
 app.add_typer(people.operators, name="operator", rich_help_panel=ACCOUNTS)
 app.add_typer(people.resources, name="resource", rich_help_panel=ACCOUNTS)
@@ -189,7 +191,7 @@ app.add_typer(db.app, name="db", rich_help_panel=STORE)
 app.add_typer(secret.app, name="secret", rich_help_panel=STORE)
 app.add_typer(policy.app, name="policy", rich_help_panel=ADVANCED)
 app.add_typer(sandbox.app, name="sandbox", rich_help_panel=ADVANCED)
-app.command("seed", rich_help_panel=ADVANCED)(seed.seed)
+app.command("seed", rich_help_panel=ADVANCED)(sandbox.seed)
 app.add_typer(schema.app, name="schema", rich_help_panel=ADVANCED)
 app.add_typer(schema.openapi, name="openapi", rich_help_panel=ADVANCED)
 

@@ -6,9 +6,12 @@ connection's own is refused after it. See docs/spec/management.md#reconnecting-a
 """
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from gateway.secrets.keyring import Keyring
 from gateway.store.timestamps import ClockMs, now_ms
+
+if TYPE_CHECKING:
+    from gateway.secrets.keyring import Keyring
 
 PATH = "/oauth/reconnect"
 DEFAULT_HOURS = 24  # of one-time links
@@ -27,7 +30,7 @@ class ReconnectLinks:
 
     def __init__(
         self,
-        keyring: Keyring,
+        keyring: "Keyring",
         base_url: str,
         *,
         has_client: Callable[[str], bool],

@@ -3,7 +3,6 @@
 from typing import Annotated
 
 from fastapi import Depends, Request, Response
-from pydantic import Field
 
 from gateway.http.request_services import AppServices
 from gateway.management import paging
@@ -12,7 +11,7 @@ from gateway.management.paging import Filters, Pager
 from gateway.management.router import Router, RowId
 from gateway.operations.approvals import approvers, decisions, views
 from gateway.operations.approvals.approvers import Decider, NewApprover
-from gateway.operations.inputs import Input
+from gateway.operations.approvals.decisions import Rejection
 from policy.vocabulary import HeldState
 
 router = Router(prefix="/api", tags=["Held writes"])
@@ -23,12 +22,6 @@ class HeldWriteFilters(Filters):
     """Filters of the list; without a state all that wait or ended in the last day."""
 
     state: HeldState | None = None
-
-
-class Rejection(Input):
-    """The reason of a rejection, which the token that asked sees."""
-
-    reason: Annotated[str, Field(min_length=1, max_length=200)] | None = None
 
 
 def _decider(request: Request) -> Decider:

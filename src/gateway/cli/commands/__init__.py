@@ -6,6 +6,7 @@ The commands, one module per command or group; each imports what it needs when i
     token, rule, policy         access tokens, their collab rules, and both as one document
     document                    documents saved as REST endpoints
     client                      applications that people sign in, and one-time links
+    write                       held writes, and the people who release them
     recipient                   the recipient rules of tokens, a part of `rule`
     people, connection, connection_add
                                 operators, resources, connected accounts

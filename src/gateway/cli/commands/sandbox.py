@@ -1,13 +1,21 @@
-"""`sandbox`: serves the sandbox upstreams alone, and imports real data into them."""
+"""
+`sandbox`: serves the sandbox upstreams alone, and imports real data into them.
+
+`seed` fills the configured store with the accounts of the demo, which are the sandbox's.
+"""
 
 import gc
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gateway.cli.console import failures_as_sentences, info, output, output_json, progress
+from gateway.cli.console import failures_as_sentences, info, output, output_json, progress, report
 from gateway.cli.options import AsJson, option
+
+if TYPE_CHECKING:
+    from gateway.cli.stores import Store
+    from gateway.demo.launcher import SeededAccounts
 
 app = typer.Typer(
     help="Serve the sandbox upstreams alone, or import real data into them.",
@@ -84,3 +92,41 @@ def import_(  # noqa: PLR0913, PLR0917 - each is an option of the command
     if not any(report["imported"] for report in reports):
         info("Nothing was imported.")
         raise typer.Exit(1)
+
+
+def seed(as_json: AsJson = False) -> None:
+    """
+    Fill an empty store with the demo's operator, resources, connections and tokens.
+
+    For `serve` with AGW_SANDBOX=true, on SQLite or PostgreSQL. The tokens' texts are shown once.
+    """
+    from gateway.cli.stores import in_store
+
+    seeded = in_store(_seed)
+    value = {
+        "operatorId": seeded.operator_id,
+        "resources": dict(seeded.resources),
+        "tokens": dict(seeded.tokens),
+    }
+
+    def write_text() -> None:
+        info("This is the only time that the tokens' texts are shown:")
+        for name, text in seeded.tokens.items():
+            output(f"{name}\t{text}")
+
+    report(value, write_text, as_json=as_json)
+
+
+async def _seed(store: "Store") -> "SeededAccounts":
+    from gateway.errors import CommandError
+
+    if not store.settings.sandbox:
+        raise CommandError("These accounts are the sandbox's: set AGW_SANDBOX=true.")
+    from gateway.demo.launcher import fill, require_empty
+    from gateway.demo.world import open_sandbox
+
+    async with store.database.reading() as session:
+        await require_empty(session)
+    public_base = f"{store.settings.base_url}/sandbox"
+    sandbox = open_sandbox(store.settings.data_dir, public_base=public_base)
+    return await fill(store.database, store.keyring, sandbox)

@@ -1,9 +1,10 @@
 """Held writes, listed, shown, released and rejected by people."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import orjson
+from pydantic import Field
 from sqlalchemy import ColumnElement, tuple_, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
@@ -12,6 +13,7 @@ from gateway.audit.changes import actor, note
 from gateway.held_writes import contents
 from gateway.operations.approvals.approvers import Decider
 from gateway.operations.approvals.views import HeldWrite, ShownHeldWrite
+from gateway.operations.inputs import Input
 from gateway.secrets.keyring import Keyring
 from gateway.store.further_tables import HeldWriteRow
 from gateway.store.tables import AccessToken, ConnectionRow
@@ -19,6 +21,12 @@ from gateway.store.timestamps import now_ms
 from policy.describe import describe_write, shortened
 from policy.refusals import Conflict, NotFound
 from policy.vocabulary import Code, HeldState
+
+
+class Rejection(Input):
+    """The reason of a rejection, which the token that asked sees."""
+
+    reason: Annotated[str, Field(min_length=1, max_length=200)] | None = None
 
 
 async def list_newest(
