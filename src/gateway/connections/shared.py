@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import ColumnElement, case, delete, update
 from sqlalchemy.orm import aliased
-from sqlmodel import col, or_, select
+from sqlmodel import and_, col, or_, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway.store.tables import ConnectionRow
@@ -26,6 +26,18 @@ STATUS: ColumnElement[str] = case(
 CAUSE: ColumnElement[str | None] = case(
     (col(BASE.status) != "active", col(BASE.status_cause)), else_=col(ConnectionRow.status_cause)
 )
+
+
+def has_status(status: str) -> ColumnElement[bool]:
+    """Match the connections of a status, in a query that joins `BASE`, by the index of statuses."""
+    is_so = STATUS.in_([status])
+    if status == "active":  # as nearly all are, so that a page finds them at once
+        return is_so
+    row, base = aliased(ConnectionRow), aliased(ConnectionRow)
+    own = select(col(row.id)).where(col(row.status) == status)
+    on_base = select(col(row.id)).join(base, col(base.id) == col(row.shared_on))
+    ids = own.union_all(on_base.where(col(base.status) == status))
+    return and_(col(ConnectionRow.id).in_(ids), is_so)
 
 
 def resolved(row: ConnectionRow, base: ConnectionRow | None) -> ConnectionRow:

@@ -190,10 +190,11 @@ class ConnectionService:
             (col(ConnectionRow.resource_id), resource_id),
             (col(ConnectionRow.operator_id), operator_id and rows.valid_key(operator_id)),
             (col(ConnectionRow.kind), kind),
-            (shared.STATUS, status),
         ):
             if wanted is not None:
                 query = query.where(column == wanted)
+        if status is not None:
+            query = query.where(shared.has_status(status))
         listed = await session.exec(query.order_by(col(ConnectionRow.id)).limit(limit))
         return [self.view(shared.resolved(row, base)) for row, base in listed]
 
