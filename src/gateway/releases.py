@@ -33,12 +33,10 @@ from gateway.store.database import StorageUnavailable
 from gateway.store.further_tables import HeldWriteRow
 from graph.context import Context
 from graph.effects import EffectRequest
-from policy.refusals import Refusal
 from policy.vocabulary import Code, HeldState
-from providers.failures import without_frames
 from rest_compat.calls import Call
 from rest_compat.held.stored_calls import HeldContent, end_of, outcome_of
-from rest_compat.ledger import Intent
+from rest_compat.ledger import Attempt, Intent
 from rest_compat.preferences import read_preferences
 from rest_compat.request import made_request
 from rest_compat.responses import RestResponse
@@ -61,6 +59,7 @@ class _Release(msgspec.Struct, kw_only=True):
 
     row: HeldWriteRow
     content: HeldContent
+    attempt: Attempt
     context: Context | None = None
 
 
@@ -147,32 +146,45 @@ class Releases(Calls):
         """
         Run one released write, unless another process does, and end its row.
 
+        The lease of the attempt is held until the row has ended: no other process begins, refuses
+        or ends the same write meanwhile.
+
         Raises:
-            StorageUnavailable: The database did not answer.
+            Overloaded: The database did not answer.
+            StorageUnavailable: As above.
         """
+        attempt = await self._ledger.begin(_intent_of(row))
+        if not isinstance(attempt, Attempt):
+            return
+        try:
+            if await self._store.start(row.id):
+                await self._run_attempt(attempt, row)
+            await self._ledger.release(attempt, maybe_sent=attempt.maybe_sent)
+        except BaseException:
+            # The run was cut off, so its effect is unknown: the next attempt looks it up.
+            await asyncio.shield(self._ledger.abandon(attempt))
+            raise
+
+    async def _run_attempt(self, attempt: Attempt, row: HeldWriteRow) -> None:
+        """Make the call of a row, and end the row by the response."""
         try:
             content = contents.content_of(row, self._keyring)
         except ValueError:
             reason = "What was to be done can no longer be read: its key was removed."
-            state = HeldState.FAILED if row.started_at is None else HeldState.UNKNOWN
+            state = HeldState.UNKNOWN if attempt.maybe_sent else HeldState.FAILED
             await self._store.finish(row.id, state, reason)
             return
-        if not await self._store.start(row.id):
-            return
-        release = _Release(row=row, content=content)
+        release = _Release(row=row, content=content, attempt=attempt)
         await self._finish(release, await self._make(release))
 
     async def _finish(self, release: _Release, reply: RestResponse) -> None:
-        """End the row by the response to its call, unless another process runs it."""
-        row, context = release.row, release.context
+        """End the row by the response to its call, unless another process has taken it over."""
+        row, context, attempt = release.row, release.context, release.attempt
         status, code, reason = end_of(reply, is_document=not release.content.call.path)
-        if code == Code.IDEMPOTENCY_IN_PROGRESS or (
-            code == Code.OVERLOADED and timestamps.now_ms() < row.expires_at
-        ):
+        if code == Code.OVERLOADED and timestamps.now_ms() < row.expires_at:
             return  # the next look tries again
-        attempt = context.delivery if context is not None else None
-        # An attempt that ended without a result may have reached the provider.
-        is_first = row.started_at is None if attempt is None else not attempt.maybe_sent
+        if status >= 400 and not await self._ledger.confirm(attempt):
+            return
         outcome = None
         if context is not None:
             outcome = outcome_of(
@@ -180,9 +192,10 @@ class Releases(Calls):
             )
         if status < 400:
             state = HeldState.DONE
-        elif is_first and status not in (500, 504):
+        elif not attempt.maybe_sent and status not in (500, 504):
             state = HeldState.FAILED
         else:
+            # An attempt that ended without a result may have reached the provider.
             state, reason = HeldState.UNKNOWN, f"It may have been done. {reason}"
         await self._store.finish(row.id, state, reason or None, outcome)
 
@@ -248,13 +261,8 @@ class Releases(Calls):
             expected=release.content.digest, approved=release.content.approved
         )
 
-        async def run() -> RestResponse:
-            try:
-                return await call.run(context)
-            except Refusal as refusal:
-                return call.refuse(without_frames(refusal), context.request_id)
-
-        return await self._run_once(_intent_of(release.row), run, context, call.body)
+        with self.attempt(context, release.attempt):
+            return await call.run(context)
 
 
 def _intent_of(row: HeldWriteRow) -> Intent:

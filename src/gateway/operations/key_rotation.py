@@ -54,16 +54,16 @@ async def rotate(
     *progress* is called with the rows done and their total, if known.
 
     Returns:
-        Table -> the number of `sealed` rows, and the ids of the `unreadable` ones; of `decisions`,
-        the names of chains with rows that no key of the ring verifies.
+        Table -> the number of `sealed` values, and the ids of the rows with `unreadable` ones; of
+        `decisions`, the names of chains with rows that no key of the ring verifies.
     """
-    report = {}
+    report: dict[str, Any] = {}
     for column in SEALED_COLUMNS:
         result = await rotate_column(database, keyring, column, progress=progress)
-        report[column.name] = {
-            "sealed": result.changed,
-            "unreadable": [str(row_id) for row_id in result.unreadable],
-        }
+        of_table = report.setdefault(column.name, {"sealed": 0, "unreadable": []})
+        of_table["sealed"] += result.changed
+        known = of_table["unreadable"]
+        known += [row for row in map(str, result.unreadable) if row not in known]
     await log_change(database, "rotateKeys")
     report["decisions"] = await seal_decisions(database, keyring, progress=progress)
     return report

@@ -13,6 +13,7 @@ from gateway.rule_intents.log import seal_context
 from gateway.secrets.keyring import Keyring, column_context
 from gateway.store import sealed_columns
 from gateway.store.database import Database
+from gateway.store.further_tables import HeldWriteRow
 from gateway.store.tables import (
     AccessToken,
     ConnectionRow,
@@ -74,6 +75,20 @@ def delivery(key):
     )
 
 
+def held_write(write_id, key):
+    return HeldWriteRow(
+        id=write_id,
+        token_id=1,
+        operator_id="o",
+        operation="sendEmail",
+        state="done",
+        content=sealed(key, "held_writes", write_id, "content"),
+        outcome=sealed(OLD, "held_writes", write_id, "outcome"),
+        created_at=0,
+        expires_at=0,
+    )
+
+
 @pytest.fixture
 def three(rows):
     """Three connections under the old key, and one without credentials."""
@@ -93,7 +108,7 @@ def read_json(result, code=0):
 
 @on_both
 def test_rotate_reseals_every_column(run, environment, three):
-    three.add(token(), delivery(OLD))
+    three.add(token(), delivery(OLD), held_write("w", OLD))
     three.add(
         OAuthAttempt(
             id="a",
@@ -128,6 +143,7 @@ def test_rotate_reseals_every_column(run, environment, three):
         "connections": {"sealed": 3, "unreadable": []},
         "decisions": {"sealed": 0, "unreadable": []},
         "deliveries": {"sealed": 1, "unreadable": []},
+        "held_writes": {"sealed": 2, "unreadable": []},
         "oauth_attempts": {"sealed": 1, "unreadable": []},
         "provider_errors": {"sealed": 1, "unreadable": []},
         "rule_intents": {"sealed": 1, "unreadable": []},
@@ -143,6 +159,11 @@ def test_rotate_reseals_every_column(run, environment, three):
             )
     [outcome] = three.all(select(IdempotencyRow.outcome))
     assert new.decrypt(outcome, context=column_context("deliveries", 1, "outcome")) == b"secret"
+    written = select(HeldWriteRow.content, HeldWriteRow.outcome).where(HeldWriteRow.id == "w")
+    [contents] = three.all(written)
+    for column, ciphertext in zip(("content", "outcome"), contents, strict=True):
+        context = column_context("held_writes", "w", column)
+        assert new.decrypt(ciphertext, context=context) == b"secret"
     [secret] = three.all(select(OAuthAttempt.secret))
     assert new.decrypt(secret, context=column_context("oauth_attempts", "a", "secret")) == b"secret"
     [trace] = three.all(select(RuleIntent.trace))
@@ -152,6 +173,14 @@ def test_rotate_reseals_every_column(run, environment, three):
     environment.setenv("AGW_SECRET_KEYS", NEW)
     again = run("secret", "rotate")
     assert (again.exit_code, again.stderr) == (0, "0 credentials encrypted again.\n")
+
+
+def test_both_columns_of_a_table_are_in_the_report(run, environment, three):
+    three.add(token(), held_write("w", "a key that nobody has"))
+    environment.setenv("AGW_SECRET_KEYS", f"{NEW},{OLD}")
+    done = run("secret", "rotate", "--json")
+
+    assert read_json(done, code=1)["held_writes"] == {"sealed": 1, "unreadable": ["w"]}
 
 
 def test_unreadable_rows_are_named_and_the_others_resealed(run, environment, three):

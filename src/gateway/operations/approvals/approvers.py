@@ -21,13 +21,14 @@ from policy.vocabulary import Code
 
 MAX_APPROVERS = 1_000  # docs/spec/held-writes.md#limits
 MAX_LIMITED_TO = 100
+MAX_NAME = 90  # characters; the decision log has 100 for `approver NAME`
 PREFIX = "agwa_"  # no access token begins so
 
 
 class NewApprover(Input):
     """An approver to add, limited to operators and resources; empty lists limit nothing."""
 
-    name: Name
+    name: Annotated[Name, Field(max_length=MAX_NAME)]
     operator_ids: Annotated[list[str], Field(max_length=MAX_LIMITED_TO, default_factory=list)]
     resource_ids: Annotated[list[int], Field(max_length=MAX_LIMITED_TO, default_factory=list)]
 
