@@ -194,6 +194,34 @@ def test_job_8_follows_calls_until_it_is_stopped(visitor, admin, demo):
     assert visitor.clicks <= MOST_CLICKS
 
 
+def test_job_9_releases_what_is_held(visitor, admin, demo):
+    person = admin.get("/api/operators").json()["operators"][0]["id"]
+    made = make_token(admin, "Asks first", person)
+    settings = {
+        "emailAccessEnabled": True,
+        "allowedEmailOperations": ["write_drafts"],
+        "writes": "approve",
+    }
+    changed = admin.patch(f"/api/access-tokens/{made['id']}", json={"settings": settings})
+    assert changed.status_code == 200, changed.text
+    headers = {"Authorization": f"Bearer {made['token']}"}
+    url, draft = f"{demo['baseUrl']}/api/access/email/drafts", {"subject": "Oars", "body": "b"}
+    held = httpx.post(url, headers=headers, json=draft)
+    assert held.status_code == 202, held.text
+    visitor.start()
+    visitor.click("1 waits for a person")
+    assert "Subject: Oars" in visitor.page.locator("main").inner_text()
+    visitor.click("", role="checkbox")
+    visitor.click("Release the chosen", role="button")
+
+    assert "It runs within a second or two" in visitor.page.get_by_role("status").inner_text()
+    assert visitor.clicks <= MOST_CLICKS
+    state = f"{demo['baseUrl']}/api/access/writes/{held.json()['id']}"
+    httpx.get(state, headers={**headers, "Prefer": "wait=20"}, timeout=30)
+    assert httpx.get(state, headers=headers).json()["state"] == "done"
+    admin.delete(f"/api/access-tokens/{made['id']}")
+
+
 def test_job_10_adds_a_rule_and_tries_an_example(visitor, admin):
     made = make_token(admin, "Of rules")
     visitor.start()

@@ -2,7 +2,9 @@
 
 import asyncio
 import random
+import re
 
+import httpx
 import pytest
 import whole_world
 from drafts import draft_id, leave
@@ -183,6 +185,28 @@ def test_a_person_sees_what_would_happen(whole, headers):
     assert shown["arguments"]["written"]["body"] == "b"
     assert [each["id"] for each in listed["writes"]] == [held["id"]]
     assert "sentences" not in listed["writes"][0]
+
+
+def test_what_the_console_releases_is_what_it_showed(whole, headers):
+    held = call(whole, "sendEmail", headers).json()
+
+    async def release_there():
+        transport = httpx.ASGITransport(whole.world.gateway)
+        async with httpx.AsyncClient(transport=transport, base_url=whole.admin.base_url) as browser:
+            token = whole.admin.headers["authorization"].removeprefix("Bearer ")
+            await browser.post("/console/sign-in", data={"token": token})
+            page = (await browser.get(f"/console/writes/{held['id']}")).text
+            form_token = re.search('name="form_token" value="([^"]*)"', page)[1]
+            form = {"form_token": form_token, "id": held["id"], "decision": "release"}
+            return page, await browser.post("/console/writes", data=form)
+
+    page, released = whole.runner.run(release_there())
+    run_due(whole)
+
+    assert "<bdi>To bo@work.example.</bdi>" in page
+    assert released.headers["location"] == f"/console/writes/{held['id']}"
+    assert state(whole, headers, held["id"]).json()["state"] == "done"
+    assert len([each for each in upstream_writes(whole) if each["path"].endswith("/send")]) == 1
 
 
 def test_a_refusal_goes_before_the_hold(whole):

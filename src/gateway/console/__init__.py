@@ -4,7 +4,7 @@ The operator's console: pages over the operator's use cases (docs/spec/console.m
 A page holds no policy and no data access of its own: what it shows and does are functions of
 `gateway.operations`, as the management API and the command line call them.
 
-    sessions   sessions that an admin token begins
+    sessions   sessions that an admin or an approver begins
     forms      forms, and their token
     pages      pages from the files in `templates`, refusals among them
     router     routes of a job, which need a session

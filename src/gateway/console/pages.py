@@ -26,13 +26,17 @@ SIGN_IN = f"{sessions.PATH}/sign-in"
 def page(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
     """Return a page; beside *values* its template sees the session, the jobs, and `when`."""
     session = getattr(request.state, "session", None)
+    jobs = request.app.state.console_jobs if session else ()
+    if session and session.approver:
+        jobs = [job for job in jobs if job.for_approvers]
     return pages.page(
         TEMPLATES,
         template,
         status=status,
         session=session,
         console=sessions.PATH,
-        jobs=request.app.state.console_jobs if session else (),
+        jobs=jobs,
+        home=f"{sessions.PATH}{jobs[0].path if jobs else '/'}",
         when=_when,
         product=_product,
         form_token=lambda: _hidden(session),

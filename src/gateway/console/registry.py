@@ -15,6 +15,7 @@ from gateway.console.jobs import (
     settings,
     tokens,
     why,
+    writes,
 )
 from gateway.console.router import Job, Router
 
@@ -25,6 +26,7 @@ JOBS: tuple[Job, ...] = (
     new_token.JOB,
     tokens.JOB,
     tokens.END_JOB,
+    writes.JOB,
     rules.JOB,
     why.JOB,
     calls.JOB,

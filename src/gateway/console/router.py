@@ -15,7 +15,7 @@ from gateway.console import pages, sessions
 from gateway.http.request_services import AppServices
 from gateway.http.request_state import request_state
 from gateway.store.database import StorageUnavailable
-from policy.refusals import NotFound, Refusal
+from policy.refusals import AccessDenied, NotFound, Refusal
 from rest_compat.body import ClientGone
 
 Id = Annotated[int, Path(ge=1, le=2**63 - 1)]
@@ -51,16 +51,17 @@ class Router(APIRouter):
     Routes below /console.
 
     A form is read by the parameter `forms.SentForm`. A route that does nothing but one transaction
-    is `retried`.
+    is `retried`. Approvers get those *for_approvers* alone.
     """
 
-    def __init__(self, *, needs_session: bool = True) -> None:
+    def __init__(self, *, needs_session: bool = True, for_approvers: bool = False) -> None:
+        needed = [Depends(require_session)] if for_approvers else [Depends(require_admin)]
         super().__init__(
             prefix=sessions.PATH,
             route_class=PageRoute,
             include_in_schema=False,
             default_response_class=HTMLResponse,
-            dependencies=[Depends(require_session)] if needs_session else [],
+            dependencies=needed if needs_session else [],
         )
 
     def add_api_route(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
@@ -76,17 +77,19 @@ class Job(NamedTuple):
         path: Of its first page, below /console.
         title: On the first page, and of its page.
         purpose: A sentence for a person who reads nothing else.
+        for_approvers: Whether they have it, too; as its router.
     """
 
     path: str
     title: str
     purpose: str
     router: Router
+    for_approvers: bool = False
 
 
 async def require_session(request: Request, services: AppServices) -> None:
     """
-    Let a request pass that has a session, and make its admin the actor of what it changes.
+    Let a request pass that has a session, and make its person the actor of what it changes.
 
     Raises:
         SignInNeeded: There is none; the address is charged as for a wrong credential.
@@ -101,5 +104,18 @@ async def require_session(request: Request, services: AppServices) -> None:
     request.state.session = session
     state = request_state(request.scope)
     state.authenticated = True
-    changes.actor.set(Actor(session.admin, EntryPoint.MANAGEMENT, state.request_id))
+    changes.actor.set(Actor(session.actor, EntryPoint.MANAGEMENT, state.request_id))
     await services.entry.charge_management(request.scope)
+
+
+async def require_admin(request: Request, services: AppServices) -> None:
+    """
+    Let a request pass that has the session of an admin.
+
+    Raises:
+        SignInNeeded, TooManyRequests: As `require_session`.
+        AccessDenied: It is an approver's.
+    """
+    await require_session(request, services)
+    if request.state.session.approver is not None:
+        raise AccessDenied("An approver sees held writes and nothing else.")

@@ -10,18 +10,20 @@ from gateway.audit.changes import Actor
 from gateway.audit.decision import EntryPoint
 from gateway.console import forms, pages, sessions
 from gateway.console.forms import SentForm
+from gateway.console.jobs import writes
 from gateway.console.registry import FURTHER, JOBS
 from gateway.console.router import Router
 from gateway.http.request_services import AppServices
 from gateway.http.request_state import request_state
+from gateway.operations.approvals import approvers
 from policy.refusals import NotFound, Unauthenticated
 
 HOME = f"{sessions.PATH}/"
-NO_ADMIN_TOKEN = "This is not an admin token of this deployment."  # noqa: S105 - a sentence
+NOT_KNOWN = "This is neither an admin token nor an approver's credential of this deployment."
 _NO_PAGE = "There is no such page."
 
 strangers = Router(needs_session=False)
-router = Router()
+router = Router(for_approvers=True)
 
 
 def install(app: FastAPI) -> None:
@@ -39,25 +41,34 @@ async def with_slash() -> Response:
 
 @strangers.get("/sign-in")
 async def ask(request: Request, to: str = "") -> Response:
-    """Ask for an admin token."""
+    """Ask for an admin token, or the credential of an approver."""
     return _ask(request, to)
 
 
 @strangers.post("/sign-in")
 async def sign_in(request: Request, services: AppServices) -> Response:
-    """Begin a session with an admin token; one that the browser had before ends."""
+    """Begin a session of an admin or an approver; one that the browser had before ends."""
     forms.require_own_page(request, services.settings.base_url)
     form = await forms.read_any(request)
     token = form.text("token").encode("utf-8", "replace")
+    async with services.database.reading() as session:
+        known = await approvers.by_digest(session)
     try:
-        admin = await services.entry.match_secret(request.scope, token, [*services.admins])
+        credential = await services.entry.match_secret(
+            request.scope, token, [*services.admins, *known]
+        )
     except Unauthenticated:
-        return _ask(request, form.text("to"), error=NO_ADMIN_TOKEN, status=403)
+        return _ask(request, form.text("to"), error=NOT_KNOWN, status=403)
     request_id = request_state(request.scope).request_id
-    changes.actor.set(Actor(services.admins[admin], EntryPoint.MANAGEMENT, request_id))
+    approver = known.get(credential)
+    name = services.admins[credential] if approver is None else approver.actor
+    changes.actor.set(Actor(name, EntryPoint.MANAGEMENT, request_id))
     replaced = request.cookies.get(sessions.COOKIE, "")
-    secret = await sessions.begin(services, admin, replaced=replaced)
-    response = RedirectResponse(_own_path(form.text("to")), status_code=303)
+    secret = await sessions.begin(services, approver or name, credential, replaced=replaced)
+    target = _own_path(form.text("to"))
+    if approver is not None and not target.startswith(f"{sessions.PATH}{writes.JOB.path}"):
+        target = f"{sessions.PATH}{writes.JOB.path}"
+    response = RedirectResponse(target, status_code=303)
     response.set_cookie(
         sessions.COOKIE,
         secret,

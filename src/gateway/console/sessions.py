@@ -1,22 +1,25 @@
 """
-Sessions of the console: begun with an admin token, and kept in the database.
+Sessions of the console: begun by an admin or an approver, and kept in the database.
 
 The cookie has a secret of which only the SHA-256 is stored. A session ends after 30 minutes without
-a request, 12 hours after its beginning, by signing out, and when the admin token that began it is
-no longer one of the deployment (docs/spec/console.md#sessions).
+a request, 12 hours after its beginning, by signing out, and when the credential that began it is
+no longer one: the admin token has left the deployment, or the approver was removed
+(docs/spec/console.md#sessions).
 """
 
 import hashlib
 import hmac
 import secrets
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
 from sqlmodel import col, delete, or_
+from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway.audit.changes import note
 from gateway.http.dispatch import CONSOLE
+from gateway.operations.approvals import approvers
+from gateway.operations.approvals.approvers import Approver
 from gateway.store import timestamps
 from gateway.store.conflicts import retried
 from gateway.store.sign_in_tables import ConsoleSession
@@ -30,6 +33,7 @@ IDLE_MS = 30 * 60 * 1000
 LONGEST_MS = 12 * 60 * 60 * 1000
 _SEEN_MS = 60 * 1000  # a request within this time of the last one writes nothing
 _CONTEXT = b"console session"
+_APPROVER = "approver "  # with an id, where the row has the name of an admin token
 
 
 class Session(msgspec.Struct, frozen=True):
@@ -37,12 +41,16 @@ class Session(msgspec.Struct, frozen=True):
     A session that is valid now.
 
     Attributes:
-        admin: The name of its admin token.
+        actor: The name of its admin token, or the approver's, as the decision log has it.
+        credential: SHA-256 of the admin token, or of the approver's credential.
         form_token: The hidden member of each of its forms.
+        approver: Who began it; None for an admin.
     """
 
-    admin: str
+    actor: str
+    credential: bytes
     form_token: str
+    approver: Approver | None = None
 
 
 def key_of(secret: str) -> bytes:
@@ -51,9 +59,13 @@ def key_of(secret: str) -> bytes:
 
 
 @retried
-async def begin(services: "Services", admin: bytes, *, replaced: str) -> str:
+async def begin(
+    services: "Services", person: str | Approver, digest: bytes, *, replaced: str
+) -> str:
     """
-    Begin a session with the admin token whose SHA-256 is *admin*; return the secret of its cookie.
+    Begin a session of a *person*, the name of an admin token or an approver; return its secret.
+
+    *digest* is the SHA-256 of the credential, and the secret is for the cookie.
 
     The session of the cookie *replaced* ends, as do all that are too old.
     """
@@ -69,8 +81,8 @@ async def begin(services: "Services", admin: bytes, *, replaced: str) -> str:
         session.add(
             ConsoleSession(
                 digest=key_of(secret),
-                admin=services.admins[admin],
-                proof=services.keyring.sign(key_of(secret) + admin, context=_CONTEXT),
+                admin=person if isinstance(person, str) else f"{_APPROVER}{person.id}",
+                proof=services.keyring.sign(key_of(secret) + digest, context=_CONTEXT),
                 started_at=now,
                 seen_at=now,
             )
@@ -84,13 +96,13 @@ async def find(services: "Services", secret: str) -> Session | None:
     now = timestamps.now_ms()
     async with services.database.reading() as session:
         row = await session.get(ConsoleSession, key_of(secret))
-    if row is None or row.seen_at <= now - IDLE_MS or row.started_at <= now - LONGEST_MS:
-        return None
-    if not _is_proved(services.admins, row, services):
-        return None
-    if row.seen_at <= now - _SEEN_MS:
+        if row is None or row.seen_at <= now - IDLE_MS or row.started_at <= now - LONGEST_MS:
+            return None
+        approver = await _approver(session, row)
+    valid = _of_admin(services, row, secret) or _of_approver(services, row, secret, approver)
+    if valid is not None and row.seen_at <= now - _SEEN_MS:
         await _see(services, row.digest, now)
-    return Session(row.admin, form_token(secret))
+    return valid
 
 
 def form_token(secret: str) -> str:
@@ -115,10 +127,28 @@ async def _see(services: "Services", digest: bytes, now: int) -> None:
             session.add(row)
 
 
-def _is_proved(admins: Mapping[bytes, str], row: ConsoleSession, services: "Services") -> bool:
-    """Return whether the admin token that began the session is still one, with its name."""
-    return any(
-        name == row.admin
-        and services.keyring.verify(row.proof, row.digest + digest, context=_CONTEXT)
-        for digest, name in admins.items()
-    )
+async def _approver(session: AsyncSession, row: ConsoleSession) -> Approver | None:
+    number = row.admin.removeprefix(_APPROVER)
+    is_id = row.admin.startswith(_APPROVER) and number.isascii() and number.isdecimal()
+    return await approvers.find(session, int(number)) if is_id else None
+
+
+def _of_admin(services: "Services", row: ConsoleSession, secret: str) -> Session | None:
+    """Return the session of an admin token that is still one, with its name."""
+    for digest, name in services.admins.items():
+        if name == row.admin and _is_proved(services, row, digest):
+            return Session(name, digest, form_token(secret))
+    return None
+
+
+def _of_approver(
+    services: "Services", row: ConsoleSession, secret: str, approver: Approver | None
+) -> Session | None:
+    if approver is None or not _is_proved(services, row, approver.digest):
+        return None
+    return Session(approver.actor, approver.digest, form_token(secret), approver)
+
+
+def _is_proved(services: "Services", row: ConsoleSession, digest: bytes) -> bool:
+    """Return whether the credential of *digest* began the session."""
+    return services.keyring.verify(row.proof, row.digest + digest, context=_CONTEXT)

@@ -62,11 +62,11 @@ async def require_decider(request: Request, services: AppServices) -> None:
     async with services.database.reading() as session:
         if await approvers.is_access_token(session, digest):
             raise _no_access_token()
-    name, decider = known.get(digest, (services.admins.get(digest, ""), approvers.ADMIN))
-    name = f"approver {name}" if digest in known else name
+    approver = known.get(digest)
+    name = services.admins[digest] if approver is None else approver.actor
     request_id = request_state(request.scope).request_id
-    changes.actor.set(Actor(name[:100], EntryPoint.MANAGEMENT, request_id))
-    request.state.decider = decider
+    changes.actor.set(Actor(name, EntryPoint.MANAGEMENT, request_id))
+    request.state.decider = approvers.ADMIN if approver is None else approver.decider
     await services.entry.charge_management(request.scope)
     _check_query(request)
 

@@ -11,6 +11,7 @@ The jobs of an operator: their routes, and their `JOB` for the registry.
     why           7: why a call was refused, and what would allow it
     remedies      7: apply what was offered, after its difference was shown
     calls         8: follow calls
+    writes        9: release or reject what is held
     rules         10: edit rules, and try examples against them
     eyes          11: look through a token's eyes
     changes       12: who changed what, and its export

@@ -15,6 +15,7 @@ from gateway.operations import connections, decisions
 from gateway.store import timestamps
 from gateway.unknown_variables import unknown_variables
 from gateway.version import API_VERSION, VERSION
+from policy.vocabulary import HeldState
 
 if TYPE_CHECKING:
     from gateway.services import Services
@@ -47,6 +48,7 @@ async def first_page(request: Request, services: AppServices, service: Service) 
         has_accounts=has_accounts,
         failures=await decisions.list_newest(services.database, recent, limit=COUNTED + 1),
         counted=COUNTED,
+        waiting=(await services.held_writes.count_open())[HeldState.HELD],
         checks=await health.process_checks(services),
         version=f"{VERSION}, API {API_VERSION}",
         warnings=await asyncio.to_thread(lambda: [*_warnings(services)]),

@@ -48,6 +48,31 @@ class Decider(NamedTuple):
 ADMIN = Decider()
 
 
+class Approver(NamedTuple):
+    """
+    An approver who is there now.
+
+    Attributes:
+        digest: SHA-256 of the credential.
+    """
+
+    id: int
+    digest: bytes
+    name: str
+    decider: Decider
+
+    @property
+    def actor(self) -> str:
+        """The name in the decision log."""
+        return f"approver {self.name}"[:100]
+
+    @classmethod
+    def of(cls, row: ApproverRow) -> "Approver":
+        """Return the approver of a stored row."""
+        decider = Decider(tuple(row.operator_ids), tuple(row.resource_ids))
+        return cls(row.id or 0, bytes(row.digest), row.name, decider)
+
+
 async def add(session: AsyncSession, new: NewApprover) -> AddedApprover:
     """
     Add an approver; the credential is in the returned object and never seen again.
@@ -100,12 +125,16 @@ async def remove(session: AsyncSession, approver_id: int) -> None:
     note(session, "removeApprover", approver_id)
 
 
-async def by_digest(session: AsyncSession) -> dict[bytes, tuple[str, Decider]]:
-    """Return name and rights of every approver, by the SHA-256 of the credential."""
-    return {
-        bytes(row.digest): (row.name, Decider(tuple(row.operator_ids), tuple(row.resource_ids)))
-        for row in await session.exec(select(ApproverRow))
-    }
+async def by_digest(session: AsyncSession) -> dict[bytes, Approver]:
+    """Return every approver, by the SHA-256 of the credential."""
+    listed = map(Approver.of, await session.exec(select(ApproverRow)))
+    return {approver.digest: approver for approver in listed}
+
+
+async def find(session: AsyncSession, approver_id: int) -> Approver | None:
+    """Return an approver; None without one of that id."""
+    row = await session.get(ApproverRow, approver_id)
+    return None if row is None else Approver.of(row)
 
 
 async def is_access_token(session: AsyncSession, digest: bytes) -> bool:

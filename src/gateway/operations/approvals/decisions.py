@@ -8,6 +8,7 @@ from pydantic import Field
 from sqlalchemy import ColumnElement, tuple_, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
+from sqlmodel.sql.expression import Select
 
 from gateway.audit.changes import actor, note
 from gateway.held_writes import contents
@@ -38,20 +39,22 @@ async def list_newest(
     before: tuple[int, str] | None = None,
 ) -> list[HeldWrite]:
     """Return the writes that *decider* sees, newest first; *before* is the last one's place."""
-    place = tuple_(col(HeldWriteRow.created_at), col(HeldWriteRow.id))
-    conditions = list(_seen_by(decider))
-    if state is not None:
-        conditions.append(col(HeldWriteRow.state) == state)
-    if before is not None:
-        conditions.append(place < before)
-    query = (
-        select(HeldWriteRow, AccessToken.name)
-        .join(AccessToken, col(AccessToken.id) == HeldWriteRow.token_id)
-        .where(*conditions)
-        .order_by(col(HeldWriteRow.created_at).desc(), col(HeldWriteRow.id).desc())
-        .limit(limit)
-    )
-    return [HeldWrite.of(row, token_name=name) for row, name in await session.exec(query)]
+    query = _newest(decider, state, limit, before)
+    return [HeldWrite.of(row, token_name=token.name) for row, token in await session.exec(query)]
+
+
+async def show_newest(  # noqa: PLR0913 - as `list_newest`, and what opens them
+    session: AsyncSession,
+    keyring: Keyring,
+    decider: Decider,
+    *,
+    state: str | None,
+    limit: int,
+    before: tuple[int, str] | None = None,
+) -> list[ShownHeldWrite]:
+    """Return writes as `list_newest`, each with what it would do."""
+    query = _newest(decider, state, limit, before)
+    return [_shown(row, token, keyring) for row, token in await session.exec(query)]
 
 
 async def show(
@@ -110,6 +113,24 @@ async def decide(  # noqa: PLR0913 - what a decision is made of
         )
     note(session, "releaseWrite" if releases else "rejectWrite", row.id, token=token)
     return _shown(row, token, keyring)
+
+
+def _newest(
+    decider: Decider, state: str | None, limit: int, before: tuple[int, str] | None
+) -> Select[HeldWriteRow, AccessToken]:
+    place = tuple_(col(HeldWriteRow.created_at), col(HeldWriteRow.id))
+    conditions = list(_seen_by(decider))
+    if state is not None:
+        conditions.append(col(HeldWriteRow.state) == state)
+    if before is not None:
+        conditions.append(place < before)
+    return (
+        select(HeldWriteRow, AccessToken)
+        .join(AccessToken, col(AccessToken.id) == HeldWriteRow.token_id)
+        .where(*conditions)
+        .order_by(col(HeldWriteRow.created_at).desc(), col(HeldWriteRow.id).desc())
+        .limit(limit)
+    )
 
 
 async def _get(
