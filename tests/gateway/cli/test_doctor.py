@@ -6,10 +6,12 @@ import stat
 
 import pytest
 from database_servers import redis_server
+from held_rows import held_row
 from sqlalchemy import delete, insert
 
 from gateway.secrets.keyring import Keyring, column_context
 from gateway.store import sqlite, timestamps
+from gateway.store.further_tables import ApproverRow
 from gateway.store.tables import (
     AccessToken,
     ConnectionRow,
@@ -42,6 +44,7 @@ NAMES = [
     "decision log",
     "connections",
     "tokens",
+    "held writes",
     "providers",
     "own servers",
 ]
@@ -288,6 +291,24 @@ def test_tokens_that_reveal_hidden_content_or_can_do_nothing_are_named(people, c
         "1, 2 reveal what they hide, or can do nothing",
         "`access-gateway token show ID` shows why, and the setting that changes it.",
     )
+
+
+def test_held_writes_without_an_approver_are_named(people, checks):
+    token = {"name": "t", "key_id": "k", "operator_id": "o", "created_at": 0}
+    people.add(AccessToken(**token, digest=b"d", settings={"writes": "approve"}))
+    assert checks("--offline")[1]["held writes"] == ("ok", "none wait", None)
+    keyring = Keyring([KEY])
+    people.add(*(held_row(keyring, f"w{n}", created_at=n) for n in range(6)))
+    people.add(held_row(keyring, "late", expires_at=1), held_row(keyring, "done", state="done"))
+    assert checks("--offline")[1]["held writes"] == (
+        "warn",
+        "6 wait for a person, and no approver is there: w5, w4, w3, w2, w1, …",
+        "`access-gateway write show ID` and `access-gateway write release ID`, or the console; "
+        "`access-gateway approver add NAME` lets another person do it.",
+    )
+    approver = {"name": "Ada", "digest": b"a", "operator_ids": [], "resource_ids": []}
+    people.add(ApproverRow(**approver, created_at=0))
+    assert checks("--offline")[1]["held writes"] == ("ok", "6 wait; approvers: 1", None)
 
 
 def test_credentials_under_an_old_key_and_under_none(environment, people, checks):

@@ -5,6 +5,7 @@ The checks of `doctor`.
     deployment  settings, secrets, folder and pages
     stores      database, Redis and clocks
     accounts    credentials, connections and upstreams
+    held_writes whether writes wait, and who may release them
     own_servers own mail servers, as far as the login
     runner      all checks in order
 """

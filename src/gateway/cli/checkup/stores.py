@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from gateway.settings import Settings
 
-NEED_SCHEMA = ("serving", "credentials", "decision log", "connections", "tokens")  # names of checks
+# Names of checks.
+NEED_SCHEMA = ("serving", "credentials", "decision log", "connections", "tokens", "held writes")
 TIMEOUT_SECONDS = 5.0  # for each store
 _TOLERANCE_SECONDS = 2.0  # between two clocks
 
