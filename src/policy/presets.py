@@ -42,6 +42,7 @@ class AgentPreset(StrEnum):
 
     READER = "reader"
     MAILBOX_ASSISTANT = "mailbox-assistant"
+    SUPERVISED = "supervised"
     FULL = "full"
 
 
@@ -142,6 +143,10 @@ AGENT_PRESETS: Mapping[AgentPreset, PresetSettings] = MappingProxyType(
                 "sendMode": SendMode.DRAFT.value,
                 **_SHOWN_FIRST,
             },
+        ),
+        AgentPreset.SUPERVISED: PresetSettings(
+            "Reads everything that the accounts hold; every write waits for a person's release.",
+            {**PRESETS[Preset.FULL].settings, **_NAMED, "writes": WriteMode.APPROVE.value},
         ),
         AgentPreset.FULL: PresetSettings(
             "Reads and changes everything that the accounts hold; every write is shown first.",

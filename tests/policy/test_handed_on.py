@@ -116,6 +116,7 @@ def test_the_difference_is_told_surface_by_surface():
 def test_presets_of_agents_take_the_place_of_others_of_their_name():
     plain, agents = presets_for(agents=False), presets_for(agents=True)
 
-    assert set(agents) - set(plain) == {"mailbox-assistant"}
+    assert set(agents) - set(plain) == {"mailbox-assistant", "supervised"}
     assert "writes" not in plain["full"].settings
     assert agents["full"].settings["writes"] == "effect"
+    assert agents["supervised"].settings == {**agents["full"].settings, "writes": "approve"}

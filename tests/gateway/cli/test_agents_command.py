@@ -132,6 +132,6 @@ def test_a_preset_and_one_for_agents_exclude_each_other(run, owner):
     narrowed = run(*words, "full", "--settings", '{"sendMode": "draft"}', "--json")
 
     assert (both.exit_code, unknown.exit_code) == (2, 2)
-    assert "reader, mailbox-assistant, full" in unknown.stderr
+    assert "reader, mailbox-assistant, supervised, full" in unknown.stderr
     settings = json.loads(narrowed.stdout)["settings"]
     assert (settings["sendMode"], settings["writes"]) == ("draft", "effect")

@@ -8,7 +8,7 @@ from gateway.sign_in import grants, requests
 
 SCOPES = [
     *("reader", "drafts", "sender", "calendar-busy", "tasks", "files-reader", "full"),
-    "mailbox-assistant",
+    *("mailbox-assistant", "supervised"),
 ]
 
 
@@ -28,7 +28,7 @@ async def test_a_client_finds_out_how_to_sign_in(http, base):
         "scopes_supported": SCOPES,
     }
     whole = (await http.get("/.well-known/oauth-protected-resource")).json()
-    assert (whole["resource"], whole["scopes_supported"]) == (base, SCOPES[:-1])
+    assert (whole["resource"], whole["scopes_supported"]) == (base, SCOPES[:-2])
     assert (await http.get("/.well-known/oauth-authorization-server")).json() == {
         "issuer": base,
         "authorization_endpoint": f"{base}/connect",

@@ -65,7 +65,7 @@ def create(  # noqa: PLR0913, PLR0917 - each is an option of the command
     for_agent: Annotated[
         str | None,
         option(
-            "For an agent: reader, mailbox-assistant or full; shows how clients are set up.",
+            "For an agent: reader, mailbox-assistant, supervised or full; tells how to set it up.",
             "policy.presets:AgentPreset",
         ),
     ] = None,
