@@ -182,8 +182,8 @@ def _workers(services: Services, base: Infrastructure) -> tuple[Worker, ...]:
         services.credentials,
         services.idempotency,
         services.rule_intents,
-        services.releases,
         accounts,
+        services.releases,
         RuleIntentRecovery(
             base.database, services.keyring, accounts, services.authenticator.connections_of
         ),

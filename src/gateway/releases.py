@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
 PAUSE_SECONDS = 1.0  # between two looks for released writes
 CONCURRENT = 8  # runs of one process
+STOP_SECONDS = 15.0  # that they may still take when the process stops
 DOOR = "/api/access/writes"  # where the ledger has the attempts of released writes
 _STATE = "gateway.releases"  # scope key of the `_Release`
 
@@ -86,7 +87,7 @@ class Releases(Calls):
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Look for released writes, and end those whose time is over."""
+        """Look for released writes, and end those whose time is over; then let the runs end."""
         look = PeriodicTask(
             name="held_writes",
             work=self._look,
@@ -96,7 +97,9 @@ class Releases(Calls):
         )
         async with running_tasks(look):
             yield
-        for task in list(self._runs.values()):
+        if runs := list(self._runs.values()):
+            await asyncio.wait(runs, timeout=STOP_SECONDS)
+        for task in runs:
             task.cancel()
         await self.idle()
 

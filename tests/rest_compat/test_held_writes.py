@@ -361,6 +361,17 @@ def test_a_token_that_was_narrowed_writes_nothing(whole, change, reason):
     assert upstream_writes(whole) == []
 
 
+@pytest.fixture
+def _without_background(whole, monkeypatch):
+    """The world's own process runs no released write."""
+
+    async def run_nothing():
+        return
+
+    monkeypatch.setattr(whole.world.gateway.services.releases, "run_due", run_nothing)
+
+
+@pytest.mark.usefixtures("_without_background")
 def test_a_refusal_elsewhere_ends_nothing_that_runs(whole):
     """Two processes look for released writes: one runs it when the other one would refuse it."""
     headers = bearer(whole, APPROVE)
@@ -382,7 +393,7 @@ def test_a_refusal_elsewhere_ends_nothing_that_runs(whole):
 
         first._answer = late_answer
         running = asyncio.create_task(first.release(row))
-        await admitted.wait()
+        await asyncio.wait_for(admitted.wait(), 30)
         assert (await whole.admin.delete(token)).status_code < 300
         await second.release(row)
         meanwhile = (await whole.admin.get(f"/api/held-writes/{write_id}")).json()
@@ -394,6 +405,30 @@ def test_a_refusal_elsewhere_ends_nothing_that_runs(whole):
 
     assert (meanwhile["state"], meanwhile["reason"]) == ("releasing", None)
     assert (ended["state"], ended["reason"]) == ("done", None)
+    assert len(upstream_writes(whole)) == 1
+
+
+@pytest.mark.usefixtures("_without_background")
+def test_a_run_is_not_cut_off_when_the_process_stops(whole, headers):
+    write_id = call(whole, "createTaskItem", headers).json()["id"]
+    decide(whole, write_id)
+    releases = Releases(whole.world.gateway.services)
+    answer, admitted = releases._answer, asyncio.Event()
+
+    async def slow_answer(call, context):
+        admitted.set()
+        await asyncio.sleep(0.1)
+        return await answer(call, context)
+
+    async def serve():
+        releases._answer = slow_answer
+        async with releases.running():
+            releases.wake()
+            await asyncio.wait_for(admitted.wait(), 30)
+
+    whole.runner.run(serve())
+
+    assert state(whole, headers, write_id).json()["state"] == "done"
     assert len(upstream_writes(whole)) == 1
 
 

@@ -81,6 +81,23 @@ async def test_a_grant_is_a_child_token_of_the_person(world, app, own, base):
     assert rows == [("rotateToken", "client"), ("createToken", "token")]
 
 
+async def test_a_grant_of_a_person_releases_none_of_the_person_s_writes(world, app):
+    own = await world.token({"allowChildren": True, "writes": "approve"})
+    tokens = await app.sign_in(own, preset="full", scope="full")
+    mail = {"to": [{"email": "anna@work.example"}], "subject": "Hi", "body": "Hello."}
+    async with world.client(own) as person, world.client(tokens["access_token"]) as granted:
+        held = (await person.post("/api/access/email/messages/send", json=mail)).json()
+        for client in (granted, person):
+            for verb in ("release", "reject"):
+                answer = await client.post(f"/api/held-writes/{held['id']}/{verb}")
+                assert answer.status_code == 403
+                assert answer.json()["error"] == "ADMIN_REQUIRED"
+        state = (await person.get(f"/api/access/writes/{held['id']}")).json()["state"]
+
+    assert state == "held"
+    assert world.sent("provider-a") == []
+
+
 async def test_the_audience_is_the_resource(world, app, own, base):
     agent = await app.sign_in(own)
     whole = await app.sign_in(own, resource=base)
