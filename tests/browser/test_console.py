@@ -330,6 +330,7 @@ def pages(admin, demo):
     rows = admin.get("/api/decisions", params={"outcome": "refused"}).json()["decisions"]
     return {
         "changes": "/changes",
+        "writes": "/writes",
         "rules-of": "/rules",
         "rules": f"/tokens/{token['id']}/rules",
         "eyes": f"/tokens/{token['id']}/eyes",

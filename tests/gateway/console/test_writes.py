@@ -8,11 +8,14 @@ import pytest
 import pytest_asyncio
 from console_rows import alike, changes
 from held_rows import held_row
+from recorded_statements import recorded_selects
 from sqlmodel import select
 
 from gateway.console import routes
+from gateway.console.jobs import alive
 from gateway.console.jobs import writes as writes_page
 from gateway.console.registry import FURTHER, JOBS
+from gateway.operations.approvals import approvers, decisions
 from gateway.store.further_tables import HeldWriteRow
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("emptied")]
@@ -94,6 +97,26 @@ async def test_what_waits_is_shown_with_its_effect_and_who_asked(browser, hold, 
     one = await browser.open("/console/writes/w3")
     assert "<bdi>bo</bdi>" in one.text
     assert "<button name" not in one.text
+
+
+async def test_the_first_page_counts_no_more_than_it_shows(browser, hold, monkeypatch):
+    monkeypatch.setattr(alive, "COUNTED", 2)
+    await hold("late", expires_at=1)
+    await hold("w1", "w2")
+    assert ">2 wait for a person<" in (await browser.open("/console/")).text
+    await hold("w3")
+    assert ">More than 2 wait for a person<" in (await browser.open("/console/")).text
+
+
+async def test_a_list_reads_nothing_of_what_is_sealed(gateway, hold):
+    await hold("w1", "w2")
+    query = {"state": None, "limit": 5}
+    async with gateway.services.database.reading() as session:
+        listed = decisions.list_newest(session, approvers.ADMIN, **query)
+        statements = await recorded_selects(gateway.services.database, listed)
+    assert len(statements) == 1
+    assert "held_writes.content" not in str(statements[0])
+    assert "held_writes.created_at" in str(statements[0])
 
 
 async def test_nothing_waits(browser):

@@ -12,16 +12,16 @@ from gateway.http import health
 from gateway.http.request_services import AppServices
 from gateway.management.connections import Service
 from gateway.operations import connections, decisions
+from gateway.operations.approvals import decisions as approvals
 from gateway.store import timestamps
 from gateway.unknown_variables import unknown_variables
 from gateway.version import API_VERSION, VERSION
-from policy.vocabulary import HeldState
 
 if TYPE_CHECKING:
     from gateway.services import Services
 
 SHOWN = 20  # connections of each status
-COUNTED = 100  # failures of upstreams
+COUNTED = 100  # failures of upstreams, and held writes
 _HOUR_MS = 60 * 60 * 1000
 
 router = Router()
@@ -36,6 +36,7 @@ async def first_page(request: Request, services: AppServices, service: Service) 
         for status in get_args(connections.Status):
             if status != "active":
                 broken[status] = await service.list_all(session, status=status, limit=SHOWN + 1)
+        waiting = await approvals.count_waiting(session, most=COUNTED + 1)
         has_accounts = bool(await service.list_all(session, limit=1))
     since = timestamps.to_text(timestamps.now_ms() - _HOUR_MS)
     recent = decisions.query({"layer": "upstream", "since": since})
@@ -48,7 +49,7 @@ async def first_page(request: Request, services: AppServices, service: Service) 
         has_accounts=has_accounts,
         failures=await decisions.list_newest(services.database, recent, limit=COUNTED + 1),
         counted=COUNTED,
-        waiting=(await services.held_writes.count_open())[HeldState.HELD],
+        waiting=waiting,
         checks=await health.process_checks(services),
         version=f"{VERSION}, API {API_VERSION}",
         warnings=await asyncio.to_thread(lambda: [*_warnings(services)]),

@@ -1,14 +1,15 @@
 """Held writes, listed, shown, released and rejected by people."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Annotated, Any
 
 import orjson
 from pydantic import Field
-from sqlalchemy import ColumnElement, tuple_, update
+from sqlalchemy import ColumnElement, func, tuple_, update
+from sqlalchemy.orm import defer
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
-from sqlmodel.sql.expression import Select
 
 from gateway.audit.changes import actor, note
 from gateway.held_writes import contents
@@ -39,8 +40,25 @@ async def list_newest(
     before: tuple[int, str] | None = None,
 ) -> list[HeldWrite]:
     """Return the writes that *decider* sees, newest first; *before* is the last one's place."""
-    query = _newest(decider, state, limit, before)
-    return [HeldWrite.of(row, token_name=token.name) for row, token in await session.exec(query)]
+    place = tuple_(col(HeldWriteRow.created_at), col(HeldWriteRow.id))
+    conditions = list(_seen_by(decider))
+    if state is not None:
+        conditions.append(col(HeldWriteRow.state) == state)
+    if before is not None:
+        conditions.append(place < before)
+    query = (
+        select(HeldWriteRow, AccessToken.name)
+        .join(AccessToken, col(AccessToken.id) == HeldWriteRow.token_id)
+        .where(*conditions)
+        .order_by(col(HeldWriteRow.created_at).desc(), col(HeldWriteRow.id).desc())
+        .limit(limit)
+        # Each may have megabytes.
+        .options(
+            defer(HeldWriteRow.content),  # type: ignore[arg-type]  # a column
+            defer(HeldWriteRow.outcome),  # type: ignore[arg-type]  # a column
+        )
+    )
+    return [HeldWrite.of(row, token_name=name) for row, name in await session.exec(query)]
 
 
 async def show_newest(  # noqa: PLR0913 - as `list_newest`, and what opens them
@@ -52,9 +70,20 @@ async def show_newest(  # noqa: PLR0913 - as `list_newest`, and what opens them
     limit: int,
     before: tuple[int, str] | None = None,
 ) -> list[ShownHeldWrite]:
-    """Return writes as `list_newest`, each with what it would do."""
-    query = _newest(decider, state, limit, before)
-    return [_shown(row, token, keyring) for row, token in await session.exec(query)]
+    """Return writes as `list_newest`, each with what it would do, one in memory at a time."""
+    listed = await list_newest(session, decider, state=state, limit=limit, before=before)
+    shown = []
+    for write in listed:
+        with suppress(NotFound):  # deleted meanwhile
+            shown.append(await show(session, keyring, decider, write.id))
+    return shown
+
+
+async def count_waiting(session: AsyncSession, *, most: int) -> int:
+    """Return how many writes wait now; *most* stands for more."""
+    waits = (col(HeldWriteRow.state) == HeldState.HELD, col(HeldWriteRow.expires_at) > now_ms())
+    waiting = select(HeldWriteRow.id).where(*waits).limit(most).subquery()
+    return (await session.exec(select(func.count()).select_from(waiting))).one()
 
 
 async def show(
@@ -113,24 +142,6 @@ async def decide(  # noqa: PLR0913 - what a decision is made of
         )
     note(session, "releaseWrite" if releases else "rejectWrite", row.id, token=token)
     return _shown(row, token, keyring)
-
-
-def _newest(
-    decider: Decider, state: str | None, limit: int, before: tuple[int, str] | None
-) -> Select[HeldWriteRow, AccessToken]:
-    place = tuple_(col(HeldWriteRow.created_at), col(HeldWriteRow.id))
-    conditions = list(_seen_by(decider))
-    if state is not None:
-        conditions.append(col(HeldWriteRow.state) == state)
-    if before is not None:
-        conditions.append(place < before)
-    return (
-        select(HeldWriteRow, AccessToken)
-        .join(AccessToken, col(AccessToken.id) == HeldWriteRow.token_id)
-        .where(*conditions)
-        .order_by(col(HeldWriteRow.created_at).desc(), col(HeldWriteRow.id).desc())
-        .limit(limit)
-    )
 
 
 async def _get(
