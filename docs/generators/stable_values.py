@@ -12,6 +12,7 @@ MAX_ID = 250
 # A moment while the demo ran, or an hour later; no event of the demo begins in these minutes.
 _NOW = re.compile(r"^2026-11-20T1([23]):(?:3[4-9]|4[1-4]):[\d.]+(?:Z|\+00:00)$")
 _SECRET = re.compile(r"agw_[A-Za-z0-9_-]{20,}")
+_READ_MEMBERS = re.compile(r"~[A-Za-z0-9_.-]{32}$")  # of a draft's version, under the demo's key
 _RANDOM = {"requestId": "8f7c2a5e", "nextPageToken": "AasQ", "latencyMs": 12, "durationMs": 12.4}
 _RANDOM |= {"digest": "pT3"}
 _RANDOM |= {"downloadUrl": "https://harbourlight.example/download.aspx?tempauth="}
@@ -51,5 +52,6 @@ def _text(text: str, base_url: str) -> str:
     if match := _NOW.match(text):
         return f"2026-11-20T1{match[1]}:34:00Z"
     text = _SECRET.sub("agw_…", text.replace(base_url, PUBLIC))
+    text = _READ_MEMBERS.sub("~…", text)
     longest = MAX_TEXT if " " in text else MAX_ID  # ids and links stay whole
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
