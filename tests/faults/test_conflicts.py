@@ -171,8 +171,10 @@ async def test_the_level_of_isolation_is_not_that_of_the_server(server):
 
 # Written by a command of one person, released by expiry, or on SQLite, which has no conflicts.
 NOT_RETRIED = {
+    "src/gateway/cli/account_setup.py:_working",
     "src/gateway/cli/account_setup.py:add",
     "src/gateway/cli/account_setup.py:create_working",
+    "src/gateway/cli/account_setup.py:share",
     "src/gateway/cli/server_setup.py:add",
     "src/gateway/cli/server_setup.py:change_password",
     "src/gateway/demo/launcher.py:fill",

@@ -248,6 +248,7 @@ class HeldWriteStore:
         )
         self.waiting.ended([write_id])
 
+    @retried
     async def expire(self) -> None:
         """End what nobody released in time, and what was released and not begun in time."""
         await self._database.execute(
