@@ -320,7 +320,7 @@ async def test_provider_b_rotates_the_refresh_token(sandbox, client):
     assert first["scope"] == "Mail.Read"
     assert sandbox.state.tokens.read("providerB", first["access_token"]) is not None
     assert reused.status_code == 400
-    assert (reused.json()["error"], reused.json()["error_codes"]) == ("invalid_grant", [70008])
+    assert (reused.json()["error"], reused.json()["error_codes"]) == ("invalid_grant", [70000])
     assert second.status_code == 200
 
 
