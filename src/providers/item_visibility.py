@@ -104,7 +104,7 @@ def revealing_columns(columns: Iterable[Column], hidden: AbstractSet[str]) -> fr
 
 
 def derived_values(cells: Sequence[Cell], projection: AbstractSet[str]) -> dict[str, Any]:
-    """Return attribute -> value for the derived fields among *wanted*, from an item's cells."""
+    """Return attribute -> value for the derived fields among *projection*, from an item's cells."""
     cells_by_id = {cell.column.id: cell for cell in cells}
     by_field = source_columns(cell.column for cell in cells)
     return {

@@ -31,7 +31,7 @@ class ObjectLoader(Generic[Key, Loaded]):
 
     async def load(self, key: Key, projection: Projection) -> Loaded:
         """
-        Read an object, at least with the *wanted* attributes; another read of it may serve.
+        Read an object, at least with the *projection* attributes; another read of it may serve.
 
         Raises:
             ProviderFailure: What `read_many` returned in the object's place.

@@ -1,10 +1,10 @@
 """
 Port of one account's calendars, and the store of public ids.
 
-Reads take *wanted*, attributes of `Event`; the times are read in any case. The word `ROOMS` in
-*wanted* admits meeting rooms among the people of an event; without it they are left out, because a
-room tells the location. Every method raises members of `providers.failures` and nothing else,
-unless it says so.
+Reads take *projection*, attributes of `Event`; the times are read in any case. The word `ROOMS` in
+*projection* admits meeting rooms among the people of an event; without it they are left out,
+because a room tells the location. Every method raises members of `providers.failures` and nothing
+else, unless it says so.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence

@@ -1,9 +1,9 @@
 """
 Port of one mailbox.
 
-Reads take *wanted*: the attributes of the record that the caller selected and may see. A connector
-requests nothing else from upstream, beyond what it needs to filter and to order. Every method
-raises members of `providers.failures`, and the exceptions below where it says so.
+Reads take *projection*: the attributes of the record that the caller selected and may see. A
+connector requests nothing else from upstream, beyond what it needs to filter and to order. Every
+method raises members of `providers.failures`, and the exceptions below where it says so.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -315,7 +315,8 @@ class MailPort(Protocol):
     """
     One connected mailbox. Ids are native; `MergedMailbox` prefixes them.
 
-    *wanted* names attributes of `Email`. The received time is always set, in whole milliseconds.
+    *projection* names attributes of `Email`. The received time is always set, in whole
+    milliseconds.
     """
 
     @property

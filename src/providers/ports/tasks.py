@@ -166,7 +166,7 @@ class TaskPort(Protocol):
     async def boards(
         self, query: BoardQuery, *, after: TaskPosition | None, projection: AbstractSet[str]
     ) -> BoardSlice:
-        """List boards after a position (None: from the start); *wanted* of `TaskBoard`."""
+        """List boards after a position (None: from the start); *projection* of `TaskBoard`."""
 
     async def board(self, board_id: str, *, projection: AbstractSet[str]) -> TaskBoard:
         """

@@ -38,7 +38,7 @@ async def find_hidden_columns(
     """
     Return the columns of a list whose values must not be shown, by the mask or by the rules.
 
-    *wanted* are the requested attributes of the list's items.
+    *projection* are the requested attributes of the list's items.
     """
     masked = masked_columns(caller)
     if access.unrestricted or "fields" not in projection:

@@ -17,7 +17,7 @@ def events(occurrences: Sequence[Occurrence], projection: AbstractSet[str]) -> l
     Make records of occurrences, in their order.
 
     Attributes that are not wanted stay None, except the id and the times. Without `ROOMS` in
-    *wanted*, meeting rooms are left out.
+    *projection*, meeting rooms are left out.
     """
     builder = _FULL if projection >= _WITH_ROOMS else _WITHOUT_ROOMS
     return builder.records(occurrences, projection)

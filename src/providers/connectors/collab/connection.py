@@ -2,8 +2,8 @@
 One collab connection, by area.
 
 Keys and ids in and out are upstream's own; `providers.collab_ids` writes and reads the prefixed
-ones. *wanted* names attributes of the records in `providers.records.collab`, facts included. Every
-method raises members of `providers.failures` and what its docstring names.
+ones. *projection* names attributes of the records in `providers.records.collab`, facts included.
+Every method raises members of `providers.failures` and what its docstring names.
 
 A site that the connection may not use, and everything in it, is Missing. Reads of many keys answer
 per key: the record, None when there surely is none, UNKNOWN when it could not be read.

@@ -101,7 +101,7 @@ class MessageReader:
     async def emails(
         self, messages: Sequence[Message], projection: AbstractSet[str]
     ) -> list[Email]:
-        """Make records of messages that were read for *wanted*; read large bodies separately."""
+        """Make records of messages read for *projection*; read large bodies separately."""
         parsed = await self._parse(messages, projection)
         await asyncio.sleep(0)  # one message may have taken long
         labels = await self._labels(parsed) if "labels" in projection else {}
@@ -116,7 +116,7 @@ class MessageReader:
     async def _parse(
         self, messages: Sequence[Message], projection: AbstractSet[str]
     ) -> Sequence[ParsedMessage]:
-        """Split messages into leaves if *wanted* needs them; too deep ones are read again."""
+        """Split messages into leaves if *projection* needs them; too deep ones are read again."""
         if not requested_fields.costly_attributes(projection):
             return [ParsedMessage(message) for message in messages]
         parsed = [

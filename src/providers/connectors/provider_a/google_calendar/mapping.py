@@ -42,7 +42,7 @@ def events(native: Iterable[Event], projection: AbstractSet[str]) -> list[EventR
     Make records of events, in their order, without events that have no time.
 
     Args:
-        native: Read with `requested_fields.events` for at least *wanted*.
+        native: Read with `requested_fields.events` for at least *projection*.
         projection: Attributes of the record; others stay None, except the id and the times. Without
             `ROOMS`, meeting rooms are left out.
 

@@ -41,7 +41,7 @@ def events(native: Sequence[Event], projection: AbstractSet[str]) -> list[EventR
     Make records of events, in their order.
 
     Args:
-        native: Read with `selected_fields.event` for at least *wanted*.
+        native: Read with `selected_fields.event` for at least *projection*.
         projection: Attributes of the record; others stay None, except the id and the times. Without
             `ROOMS`, meeting rooms are left out.
 

@@ -38,7 +38,7 @@ def emails(messages: Sequence[Message], projection: AbstractSet[str]) -> list[ma
     Make records of messages, in their order.
 
     Args:
-        messages: Read with `selected_fields.message` for at least *wanted*.
+        messages: Read with `selected_fields.message` for at least *projection*.
         projection: Attributes of `Email`; others stay None.
     """
     return _EMAILS.records(messages, projection)

@@ -116,7 +116,7 @@ class MessageReader(msgspec.Struct):
         """
         Return the pages of the scope, with messages that may not be shown; see `pages`.
 
-        Only the members that *wanted* needs are decoded.
+        Only the members that *projection* needs are decoded.
         """
         return pages(
             self.user,

@@ -257,7 +257,7 @@ def _taken_by_forward(forward: Forward) -> frozenset[str]:
 
 
 def _describe_forward(original: Email, projection: AbstractSet[str]) -> dict[str, str]:
-    """Describe the *wanted* attributes of the original; return members of the draft."""
+    """Describe the *projection* attributes of the original; return members of the draft."""
     add_attachments((file.name, file.size) for file in original.attachments or ())
     return _subject_of_draft("FW:", original.subject) if "subject" in projection else {}
 
