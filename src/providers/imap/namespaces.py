@@ -68,10 +68,13 @@ async def shared_mailbox(session: Session, address: str, username: str) -> Mailb
 
 
 async def read_namespaces(session: Session) -> Namespaces:
-    """Return the namespaces that the server announces; none where it knows no NAMESPACE."""
+    """Return the namespaces of the server; none where it knows no NAMESPACE, or answers it not."""
     if "NAMESPACE" not in session.capabilities:
         return Namespaces()
-    reply = await session.command("NAMESPACE")
+    try:
+        reply = await session.command("NAMESPACE")
+    except Rejected:  # some servers announce what they do not know
+        return Namespaces()
     for content in _answers(reply, b"* NAMESPACE "):
         kinds = [tuple(_entries(value)) for value in content[:3]]
         return Namespaces(*kinds) if len(kinds) == 3 else Namespaces()
