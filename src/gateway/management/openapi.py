@@ -35,6 +35,7 @@ _TAGS = {
     "Connections": "Management: connected accounts and their consents. Admin token.",
     "Saved documents": "Management: GraphQL documents that are calls of their own. Admin token.",
     "Clients": "Management: applications that people sign in, and one-time links. Admin token.",
+    "Held writes": "Management: writes that wait for a person. Admin token or approver.",
     "Decisions": "Management: the decision log. Admin token.",
 }
 _EMPTY = "Done; the body is empty."

@@ -96,7 +96,7 @@ async def test_a_call_is_recorded_once_without_its_content(world):
         "status": 200,
         "ruleId": None,
         "policyRevision": 1,
-        "hiddenFields": 10,
+        "hiddenFields": 11,
         "cost": 1,
         "upstreamCalls": 1,
         "upstreamStatus": 200,
