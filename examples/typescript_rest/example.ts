@@ -15,10 +15,18 @@ const client = createClient<paths>({
   headers: { Authorization: `Bearer ${process.env.GATEWAY_TOKEN}` },
 });
 
-/** Return the data of a success; otherwise throw the gateway's reason. */
-function checked<T>(answer: { data?: T; error?: components["schemas"]["ApiError"] }): T {
-  if (answer.data === undefined) throw new Error(answer.error?.message);
-  return answer.data;
+/** The answer 202 of a token whose writes a person releases. */
+type Held = { operation: unknown; state: unknown };
+
+/** Return the data of a success; otherwise throw the gateway's reason, or that a person decides. */
+function checked<T extends object>(answer: {
+  data?: T;
+  error?: components["schemas"]["ApiError"];
+}): Exclude<T, Held> {
+  const { data, error } = answer;
+  if (data === undefined) throw new Error(error?.message);
+  if ("state" in data && "operation" in data) throw new Error("a person decides about this write");
+  return data as Exclude<T, Held>;
 }
 
 const page = checked(
