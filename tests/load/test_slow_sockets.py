@@ -12,7 +12,7 @@ from raw_http import Line, request
 
 pytestmark = pytest.mark.slow
 
-SECONDS = float(os.environ.get("SLOW_SECONDS", "4"))
+SECONDS = float(os.environ.get("SLOW_SECONDS", "8"))
 EACH = 300
 POST = f"POST {MESSAGES}/send HTTP/1.1\r\nHost: a\r\nContent-Length: 9999\r\n\r\n".encode()
 # What those who write slowly have written before they go on byte by byte.
