@@ -18,7 +18,10 @@ _SERVERS = {}
 # Worlds that a module shares live beside those of single tests.
 _USERS = {"provider-a": "first", "provider-b": "second"}
 _SHARED_USERS = {"provider-a": "third", "provider-b": "fourth"}
-_READING = {"CAPABILITY", "LOGIN", "NOOP", "LIST", "STATUS", "EXAMINE", "SELECT", "FETCH", "SEARCH"}
+_READING = {
+    *("CAPABILITY", "LOGIN", "NOOP", "NAMESPACE", "MYRIGHTS", "LIST", "STATUS"),
+    *("EXAMINE", "SELECT", "FETCH", "SEARCH"),
+}
 _READING |= {"CONNECT", "SORT", "AUTHENTICATE"}
 
 
