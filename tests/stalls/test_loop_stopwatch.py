@@ -73,6 +73,7 @@ async def test_waiting_threads_and_excluded_work_do_not_count():
 
 async def test_a_call_is_repeated_while_it_is_too_long(monkeypatch):
     monkeypatch.setattr(loop_stopwatch, "MOST_SECONDS", SOME)
+    monkeypatch.setattr(loop_stopwatch, "slowdown", lambda: 1.0)
     stalls, durations = loop_stopwatch.Stalls(), [WORK, WORK, 0.0, WORK]
 
     async def call():

@@ -104,7 +104,7 @@ async def test_mails_of_many_parts_are_poorer(stalls, odd, parts):
     port = registry.PortRegistry(lambda _: connection).open(info)
 
     async def read():
-        page = await port.search(MailQuery(limit=50), after=None, wanted=WANTED)
+        page = await port.search(MailQuery(limit=50), after=None, projection=WANTED)
         return [(email.subject, email.body, len(email.attachments)) for email in page.emails]
 
     mails = await stalls.measure(
@@ -141,7 +141,7 @@ async def test_pages_of_events_that_are_too_large_are_read_in_smaller_ones(stall
     info, connection = upstream("calendar", "PROVIDER_A", answer)
     port = registry.PortRegistry(lambda _: connection).open(info)
     selection = EventSelection(
-        span=SPAN, include_cancelled=False, wanted=frozenset({"title", "attendees"})
+        span=SPAN, include_cancelled=False, projection=frozenset({"title", "attendees"})
     )
 
     events = await stalls.measure(
