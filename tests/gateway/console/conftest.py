@@ -6,6 +6,10 @@ import re
 import httpx
 import pytest
 import pytest_asyncio
+from decision_rows import decision_row
+
+from gateway.store import timestamps
+from gateway.store.tables import DecisionRow
 
 BASE = "http://gateway.test"
 ADMIN_TOKEN = "the-admin-token-of-the-tests"
@@ -104,3 +108,18 @@ def fields_of(text):
         option = chosen or first
         fields[name] = [option[1] or option[2]]
     return fields
+
+
+@pytest.fixture
+def log(gateway):
+    """A function that stores rows of the decision log: members that differ, oldest first."""
+
+    async def store(*rows):
+        now = timestamps.now_ms() - 1000 * len(rows)
+        async with gateway.services.database.writing() as session:
+            for number, members in enumerate(rows):
+                values = {"request_id": f"r{number}", "at": now + 1000 * number, **members}
+                row = decision_row(**values)._asdict()
+                session.add(DecisionRow(**row, chain="test", number=number, signature=""))
+
+    return store

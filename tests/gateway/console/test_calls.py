@@ -6,32 +6,16 @@ import re
 import pytest
 import pytest_asyncio
 from console_rows import alike, changes
-from decision_rows import decision_row
 
 from gateway.console.jobs import calls as calls_page
 from gateway.explain.recorded import _endpoints, likely_call
 from gateway.operations.overviews import calls
 from gateway.store import timestamps
-from gateway.store.tables import ConnectionRow, DecisionRow
+from gateway.store.tables import ConnectionRow
 from rest_compat.table import ENDPOINTS
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("emptied")]
 HOSTILE = '"><script>alert(1)</script>'
-
-
-@pytest.fixture
-def log(gateway):
-    """A function that stores rows of the decision log: members that differ, oldest first."""
-
-    async def store(*rows):
-        now = timestamps.now_ms() - 1000 * len(rows)
-        async with gateway.services.database.writing() as session:
-            for number, members in enumerate(rows):
-                values = {"request_id": f"r{number}", "at": now + 1000 * number, **members}
-                row = decision_row(**values)._asdict()
-                session.add(DecisionRow(**row, chain="test", number=number, signature=""))
-
-    return store
 
 
 @pytest_asyncio.fixture(loop_scope="module")

@@ -6,28 +6,21 @@ import re
 
 import pytest
 from console_rows import changes
-from decision_rows import decision_row
 from recorded_statements import recorded_selects
 
 from gateway.operations.overviews import changes as overview
-from gateway.store import timestamps
-from gateway.store.tables import DecisionRow
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("emptied")]
 HOSTILE = '=HYPERLINK("x")<script>alert(1)</script>'
 
 
 @pytest.fixture
-def log(gateway):
-    """A function that stores rows of the decision log: members that differ, oldest first."""
+def log(log):
+    """The same, of changes that an administrator made."""
+    changed = {"door": "admin", "operation": "changeToken", "actor": "ana"}
 
     async def store(*rows):
-        now = timestamps.now_ms() - 1000 * len(rows)
-        async with gateway.services.database.writing() as session:
-            for number, members in enumerate(rows):
-                changed = {"door": "admin", "operation": "changeToken", "actor": "ana", **members}
-                row = decision_row(f"r{number}", at=now + 1000 * number, **changed)._asdict()
-                session.add(DecisionRow(**row, chain="test", number=number, signature=""))
+        await log(*({**changed, **members} for members in rows))
 
     return store
 
