@@ -21,7 +21,7 @@ from gateway.explain.result import DryRunResult
 from gateway.explain.subject import Subject
 from gateway.http.calls import Calls
 from gateway.http.graphql_call import GraphQLCall
-from gateway.ratelimit.windows import UnlimitedCounter
+from gateway.ratelimit.windows import UnlimitedCounter, questions
 from graph.context import Context
 from graph.documents.operation import Operation
 from policy.quota import Charge
@@ -85,12 +85,8 @@ class DryRunner(Calls):
         address_charges = self._address_charges(state.address, costs, call.bucket.mount)
         await self._check_limits(state, address_charges)
         state.subject.require_alive()
-        quota_charges = [
-            (Layer.QUOTA, charge._replace(windows=(window,)))
-            for charge in caller.quota_charges(sum(costs.values()))
-            for window in charge.windows
-        ]
-        await self._check_limits(state, quota_charges)
+        quota_charges = caller.quota_charges(sum(costs.values()))
+        await self._check_limits(state, ((Layer.QUOTA, charge) for charge in quota_charges))
         context = self._entry.build_context(caller, costs, request_id=REQUEST_ID)
         context.require_all, context.saved_document = call.partial_fail, call.document
         state.context, state.operation = context, call.operation
@@ -161,9 +157,9 @@ class DryRunner(Calls):
         self, address: str | None, costs: Mapping[str, int], mount: str
     ) -> Iterable[tuple[Layer, Charge]]:
         for bucket, cost in costs.items():
-            for window in self._entry.limits.windows[bucket] if address is not None else ():
-                key = f"{mount}{bucket}:{address}"
-                yield Layer.ADDRESS_LIMIT, Charge(key, (window,), cost, str(address))
+            if address is not None:
+                key, windows = f"{mount}{bucket}:{address}", self._entry.limits.windows[bucket]
+                yield Layer.ADDRESS_LIMIT, Charge(key, windows, cost, address)
 
     async def _check_limits(
         self, state: DryRunState, charges: Iterable[tuple[Layer, Charge]]
@@ -178,14 +174,14 @@ class DryRunner(Calls):
         if isinstance(counter, UnlimitedCounter):
             return
         for layer, charge in charges:
-            (window,) = charge.windows
-            usage = await counter.take([charge._replace(cost=0)])
-            remaining = usage.remaining if window.limit else 0
-            limit = RateWindow(layer=layer, window=window, spent=window.limit - remaining)
-            state.limits.append(limit)
-            if remaining < charge.cost:
-                wait = max(1, usage.reset - state.subject.now // 1000)
-                raise TooManyRequests(wait, layer=layer)
+            for window, question in questions(charge):
+                usage = await counter.take([question])
+                remaining = usage.remaining if window.limit else 0
+                limit = RateWindow(layer=layer, window=window, spent=window.limit - remaining)
+                state.limits.append(limit)
+                if remaining < charge.cost:
+                    wait = max(1, usage.reset - state.subject.now // 1000)
+                    raise TooManyRequests(wait, layer=layer)
 
 
 def _headers(call: Call) -> list[tuple[bytes, bytes]]:

@@ -6,12 +6,13 @@ Moments are whole microseconds since the epoch, as in Redis.
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from policy.quota import SURFACE_WINDOWS, Charge, RateLimitResult, Window
 
 MICROSECONDS = 1_000_000  # in a second
+_ANY = 10**9  # requests, more than any limit
 UNLIMITED = RateLimitResult(allowed=True, limit=0, remaining=0, reset=0, retry_after=0)
 
 
@@ -24,6 +25,17 @@ def configured_windows(
         for bucket, pairs in overrides.items()
     }
     return {**SURFACE_WINDOWS, **changed}
+
+
+def questions(charge: Charge) -> Iterator[tuple[Window, Charge]]:
+    """
+    Yield each window of *charge* with a charge of no requests: its verdict is about that window.
+
+    The others are among it, without a limit: a counter forgets what is older than all windows.
+    """
+    for window in charge.windows:
+        others = (Window(_ANY, each.seconds) for each in charge.windows if each is not window)
+        yield window, charge._replace(windows=(window, *others), cost=0)
 
 
 class UnlimitedCounter:

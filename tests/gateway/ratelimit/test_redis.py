@@ -15,6 +15,7 @@ from redis.asyncio import Redis
 from gateway.app import assemble
 from gateway.ratelimit.redis import RedisLimiter
 from gateway.ratelimit.redis_client import RedisStore
+from gateway.ratelimit.windows import questions
 from gateway.settings import Settings
 from policy.quota import Charge, RateLimitResult, Window
 
@@ -338,3 +339,22 @@ async def test_a_configured_prefix_is_used(running, tmp_path):
     configured = settings(tmp_path, running, redis_prefix="staging")
     async with assemble(configured).running() as gateway:
         assert gateway.services.redis.prefix == "staging"
+
+
+async def test_a_question_about_one_window_forgets_nothing_of_the_others(limiters):
+    """By a process that has seen no charge of the key, as one that explains a refusal."""
+    second, hour = Window(5, 1), Window(10, 3600)
+    counting, asking = limiters(), limiters()
+    for _ in range(3):
+        await counting.take([charge(windows=(second, hour))])
+    await asyncio.sleep(1.1)  # the server's own clock counts
+
+    asked = {
+        window.seconds: (await asking.take([question])).remaining
+        for window, question in questions(charge(windows=(second, hour)))
+    }
+    after = await counting.take([charge(windows=(second, hour), cost=0)])
+
+    assert asked == {1: 5, 3600: 7}
+    assert await passed(counting, 10, windows=(hour,)) == 7
+    assert after.allowed
