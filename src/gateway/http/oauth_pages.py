@@ -11,11 +11,15 @@ from urllib.parse import parse_qs, urlsplit
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
+from gateway.audit import changes
+from gateway.audit.changes import Actor
+from gateway.audit.decision import EntryPoint
 from gateway.connections import one_time_links, reconnect_links
 from gateway.connections.oauth_flow import ConsentFailed
 from gateway.connections.oauth_servers import CALLBACK
 from gateway.connections.one_time_links import LinkEnded, PasswordRefused
 from gateway.http.request_services import AppServices
+from gateway.http.request_state import request_state
 from gateway.look import pages as look
 from gateway.store.tables import ConnectionRow
 from policy.refusals import InvalidInput, NotFound
@@ -30,8 +34,14 @@ _MAX_PASSWORD = 1000  # characters
 
 
 async def _charge(request: Request, services: AppServices) -> None:
-    """Charge the client address like a wrong credential: the pages write to the database."""
+    """
+    Charge the client address like a wrong credential: the pages write to the database.
+
+    What the request changes is the change of a link's holder, whose name nobody knows.
+    """
     await services.entry.charge_unauthenticated(request.scope)
+    request_id = request_state(request.scope).request_id
+    changes.actor.set(Actor("reconnect link", EntryPoint.SIGN_IN, request_id))
 
 
 async def _read_password(request: Request) -> str:
