@@ -7,7 +7,7 @@ docs/spec/management.md#restore.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 import orjson
 
@@ -57,12 +57,22 @@ class _Token:
         )
 
 
+class _Connection(NamedTuple):
+    account: str
+    operator: str
+    resource: int
+    base: int | None  # whose credentials it uses; None: it has its own
+    writes: bool
+    is_disabled: bool
+    sites: frozenset[str]  # of the mode `selected_sites`
+
+
 @dataclass(frozen=True, slots=True)
 class Access:
     """The tokens and connections of one state of the store, by id."""
 
     tokens: Mapping[int, _Token]
-    connections: Mapping[int, tuple[str, str, int, bool]]  # account, operator, resource, writes
+    connections: Mapping[int, "_Connection"]
     links: frozenset[tuple[str, int]]  # operator and resource
 
 
@@ -82,7 +92,7 @@ def access_of(rows: Rows, now: int) -> Access:
             operator=row["operator_id"],
             usable_until=_usable_until(row),
             secrets=frozenset(_accepted_digests(row, now)),
-            grant=Grant.read(_settings(row["settings"])),
+            grant=Grant.read(dict(_json(row["settings"]))),
             resources=frozenset(resources.get(token_id, ())),
             allowed=frozenset(rules.get((token_id, "allow"), ())),
             blocked=frozenset(rules.get((token_id, "block"), ())),
@@ -94,11 +104,14 @@ def access_of(rows: Rows, now: int) -> Access:
         if token.parent is not None:
             tokens[token_id] = token.below(tokens.get(token.parent))
     connections = {
-        int(row["id"]): (
+        int(row["id"]): _Connection(
             row["account_email"],
             row["operator_id"],
             int(row["resource_id"]),
-            row["can_write"] in (True, 1, "t", "1"),
+            base=None if row.get("shared_on") is None else int(row["shared_on"]),
+            writes=row["can_write"] in (True, 1, "t", "1"),
+            is_disabled=row["status"] == "disabled",
+            sites=frozenset(_json(row["selected_site_ids"])),
         )
         for row in rows["connections"]
     }
@@ -115,7 +128,7 @@ def wider_access(before: Access, after: Access, now: int) -> list[WiderAccess]:
         and (reasons := list(_token_reasons(before, after, token_id, token, now)))
     )
     connections = (
-        WiderAccess(kind="connection", id=connection_id, name=connection[0], reasons=reasons)
+        WiderAccess(kind="connection", id=connection_id, name=connection.account, reasons=reasons)
         for connection_id, connection in sorted(after.connections.items())
         if (reasons := list(_connection_reasons(before.connections.get(connection_id), connection)))
     )
@@ -151,16 +164,20 @@ def _reach(access: Access, token: _Token) -> set[int]:
     return {item for item in token.resources if (token.operator, item) in access.links}
 
 
-def _connection_reasons(
-    present: tuple[str, str, int, bool] | None, connection: tuple[str, str, int, bool]
-) -> Iterator[str]:
+def _connection_reasons(present: _Connection | None, connection: _Connection) -> Iterator[str]:
     if present is None:
         yield "it does not exist now"
         return
     if connection[:3] != present[:3]:
         yield "its account, operator or resource is another one"
-    if connection[3] and not present[3]:
+    if connection.base != present.base:
+        yield "it uses other credentials"
+    if connection.writes and not present.writes:
         yield "it may write"
+    if present.is_disabled and not connection.is_disabled:
+        yield "it is disabled now"
+    if sites := len(connection.sites - present.sites):
+        yield f"it reaches more sites: {sites}"
 
 
 def _usable_until(row: Mapping[str, Any]) -> float:
@@ -181,10 +198,8 @@ def _hex(stored: Any) -> str:
     return stored.removeprefix("\\x") if isinstance(stored, str) else bytes(stored).hex()
 
 
-def _settings(stored: Any) -> dict[str, Any]:
-    if isinstance(stored, str | bytes):
-        stored = orjson.loads(stored)
-    return dict(stored)
+def _json(stored: Any) -> Any:
+    return orjson.loads(stored) if isinstance(stored, str | bytes) else stored
 
 
 def phrases(wider: Sequence[WiderAccess]) -> list[str]:

@@ -65,19 +65,19 @@ def a_rule(token, action, pattern):
 
 
 def a_connection(resource, **members):
-    return ConnectionRow(
-        resource_id=resource,
-        operator_id="o",
-        kind="mail",
-        provider="PROVIDER_A",
-        account_email="o@example.org",
-        granted_scopes=[],
-        selected_site_ids=[],
-        status="ok",
-        created_at=0,
-        updated_at=0,
-        **members,
-    )
+    usual = {
+        "operator_id": "o",
+        "kind": "mail",
+        "provider": "PROVIDER_A",
+        "account_email": "o@example.org",
+        "granted_scopes": [],
+        "selected_site_ids": [],
+        "can_write": False,
+        "status": "active",
+        "created_at": 0,
+        "updated_at": 0,
+    }
+    return ConnectionRow(resource_id=resource, **{**usual, **members})
 
 
 @pytest.fixture
@@ -259,6 +259,37 @@ def test_a_restore_lists_first_what_it_would_widen(run, deployed, rows, file):
     assert read_json(run("db", "restore", file, "--yes", "--json"))["wider"][0]["id"] == 1
     again = run("db", "restore", file, "--yes", "--json")
     assert (read_json(again)["wider"], "allow more" in again.stderr) == ([], False)
+
+
+@pytest.mark.slow
+@on_both
+def test_a_restore_lists_connections_that_reach_more(run, deployed, rows, file):
+    rows.add(Operator(id="o", email="o@example.org", display_name="O", created_at=0))
+    rows.add(Resource(name="first", created_at=0))
+    for member in (
+        *({"account_email": "ada@example.org"}, {"account_email": "team@example.org"}),
+        *({"shared_on": 1}, {}, {"selected_site_ids": ["s1", "s2"]}, {"shared_on": 1}),
+    ):
+        rows.add(a_connection(1, **member))
+    read_json(run("db", "backup", file, "--json"))
+
+    for number, present in (
+        *((3, {"shared_on": 2}), (4, {"shared_on": 2, "status": "disabled"})),
+        (5, {"selected_site_ids": ["s1"], "status": "needs_reauth"}),
+        (6, {"can_write": True, "selected_site_ids": ["s3"]}),  # less in the copy
+    ):
+        rows.change(update(ConnectionRow).where(ConnectionRow.id == number).values(**present))
+    refused = run("db", "restore", file)
+
+    assert refused.exit_code == 2
+    assert refused.stderr.splitlines()[:4] == [
+        "These allow more after the restore than now:",
+        "  connection 3 (o@example.org): it uses other credentials",
+        "  connection 4 (o@example.org): it uses other credentials; it is disabled now",
+        "  connection 5 (o@example.org): it reaches more sites: 1",
+    ]
+    assert "connection 6" not in refused.stderr
+    assert read_json(run("db", "restore", file, "--yes", "--json"))["wider"][0]["id"] == 3
 
 
 @pytest.mark.slow
