@@ -15,6 +15,7 @@ from typing import Any
 from graphql import GraphQLError, ValueNode
 
 from graph.request_log import Denial
+from policy.counts import MAX_MESSAGE
 from policy.refusals import InvalidInput, Refusal
 from policy.vocabulary import Code, Layer, Surface
 from providers import failures
@@ -149,7 +150,6 @@ MAX_ERRORS = 50
 MAX_DETAILS = 20
 MAX_ACCOUNTS = 100
 MAX_FIELD = 100  # characters of the `field` of a detail
-MAX_MESSAGE = 300  # characters
 MAX_LOCATIONS = 5
 
 INTERNAL = "Internal error. The operator can find its cause by the request id."
@@ -228,9 +228,13 @@ def described(
 
 def message(problem: BaseException) -> str:
     """Return the message of *problem* that is safe to show."""
-    if isinstance(problem, Refusal | failures.ProviderFailure):
-        return _cut(problem.message)
-    return INTERNAL
+    if not isinstance(problem, Refusal | failures.ProviderFailure):
+        return INTERNAL
+    text = problem.message
+    cause = problem.cause if type(problem) is failures.Unreachable else None
+    if cause is not None and cause.value not in text:  # a sentence about an own mail server
+        text = f"{text.rstrip('.')} ({cause.value}). {cause.remedy}"
+    return _cut(text)
 
 
 def _cut(text: str, most: int = MAX_MESSAGE) -> str:

@@ -6,6 +6,7 @@ from operator import itemgetter
 from typing import Final
 
 from graph.context import Context
+from policy.counts import listed
 from policy.gates import Connection
 from policy.vocabulary import Surface
 from providers.catalogue import causes
@@ -43,7 +44,7 @@ def warnings(
     Raises:
         ProviderFailure: The caller wants an error when any provider fails.
     """
-    sentences = [(warning.connection.id, _sentence(warning)) for warning in failed]
+    missing = _missing(failed)
     reachable = [
         connection
         for connection in context.caller.connections
@@ -52,11 +53,12 @@ def warnings(
     for connection in reachable:
         failure = _of_status(connection)
         if failure is not None:
-            sentences.append((connection.id, _describe(connection, failure)))
+            missing.append((connection, failure, None))
     doubts = [warning for warning in failed if isinstance(warning.failure, Incomplete)]
-    if context.require_all and len(doubts) < len(sentences):
-        raise ProviderFailure(" ".join(_in_order(sentences)))
+    if context.require_all and len(doubts) < len(missing):
+        raise ProviderFailure(_listed("", missing))
     now = round(context.now().timestamp() * 1000)
+    sentences = [(each[0].id, _describe(*each)) for each in missing]
     sentences += [
         (connection.id, _ending(connection, connection.expires_at))
         for connection in reachable
@@ -64,11 +66,7 @@ def warnings(
         and connection.expires_at is not None
         and causes.is_due(connection.expires_at, now)
     ]
-    return _in_order(sentences) or None
-
-
-def _in_order(sentences: Sequence[tuple[int, str]]) -> tuple[str, ...]:
-    return tuple(sentence for _, sentence in sorted(sentences, key=itemgetter(0)))
+    return tuple(sentence for _, sentence in sorted(sentences, key=itemgetter(0))) or None
 
 
 def _of_status(connection: Connection) -> ProviderFailure | None:
@@ -92,15 +90,28 @@ def _ending(connection: Connection, expires_at: int) -> str:
 
 def all_failed_error(failure: AllFailed) -> ProviderFailure:
     """Build the error for a read in which every connection failed; one reason per connection."""
-    return ProviderFailure(" ".join([failure.message, *map(_sentence, failure.warnings)]))
+    return ProviderFailure(_listed(failure.message, _missing(failure.warnings)))
 
 
-def _sentence(warning: ConnectionWarning) -> str:
-    return _describe(warning.connection, warning.failure, warning.part)
+_Missing = tuple[Connection, ProviderFailure, str | None]  # the part that is missing; None: all
 
 
-def _describe(connection: Connection, failure: ProviderFailure, part: str | None = None) -> str:
-    subject = _subject(connection) + (f", {part}" if part else "")
+def _missing(failed: Sequence[ConnectionWarning]) -> list[_Missing]:
+    return [(warning.connection, warning.failure, warning.part) for warning in failed]
+
+
+def _listed(head: str, missing: Sequence[_Missing]) -> str:
+    """Return the message of an error that names what is *missing*, by connection id."""
+    ordered = sorted(missing, key=lambda each: each[0].id)
+    names = [
+        f"{_subject(connection, part)}: {failure.cause or _reason(failure)}"
+        for connection, failure, part in ordered
+    ]
+    return listed(head, names, in_full=[_describe(*each) for each in ordered]).lstrip()
+
+
+def _describe(connection: Connection, failure: ProviderFailure, part: str | None) -> str:
+    subject = _subject(connection, part)
     # A refused client has sentences of its own, as a missing scope has.
     cause = None if isinstance(failure, ClientRefused) else failure.cause
     remedy = "" if cause is None else cause.remedy
@@ -109,9 +120,9 @@ def _describe(connection: Connection, failure: ProviderFailure, part: str | None
     return _with_link(sentence, connection, new_url)
 
 
-def _subject(connection: Connection) -> str:
+def _subject(connection: Connection, part: str | None = None) -> str:
     name = NAMES.get(connection.provider, connection.provider)
-    return f"{name} ({connection.account_email})"
+    return f"{name} ({connection.account_email})" + (f", {part}" if part else "")
 
 
 def _with_link(sentence: str, connection: Connection, new_url: str | None = None) -> str:

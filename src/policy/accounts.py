@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from policy.containment import SETTINGS
+from policy.counts import listed
 from policy.gates import Connection
 from policy.grants import Grant
 from policy.refusals import Detail, InvalidInput
@@ -55,9 +56,8 @@ class AmbiguousAccount(InvalidInput):
 
     def __init__(self, connections: Sequence[Connection]) -> None:
         accounts = tuple((connection.id, connection.account_email) for connection in connections)
-        names = ", ".join(f"{connection} ({account})" for connection, account in accounts[:5])
-        more = ", …" if len(accounts) > 5 else ""
-        super().__init__(f"Several accounts could be meant, and none is named: {names}{more}.")
+        names = [f"{connection} ({account})" for connection, account in accounts]
+        super().__init__(listed("Several accounts could be meant, and none is named:", names))
         self.accounts = accounts
 
 

@@ -242,8 +242,7 @@ class Caller:
     def no_usable_connection(self, surface: Surface) -> NoUsableConnection:
         """Return the refusal, which tells why the accounts that it may use do not work."""
         dead = [
-            f"{each.account_email}: {each.cause}."
-            + (f" Reconnect: {each.reconnect_url}" if each.reconnect_url else "")
+            (f"{each.account_email}: {each.cause}", each.reconnect_url)
             for each in self.connections
             if each.kind == surface
             and each.status in {"needs_reauth", "error"}

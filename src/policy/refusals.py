@@ -39,7 +39,7 @@ from typing import Any
 
 import msgspec
 
-from policy.counts import counted
+from policy.counts import counted, listed
 from policy.recipients import Recipient
 from policy.rule_facts import Facts
 from policy.vocabulary import (
@@ -203,13 +203,12 @@ class NoDryRun(InvalidInput):
 class NoUsableConnection(Refusal):
     code = Code.NO_PROVIDER
 
-    """*dead*: the accounts that stopped working, as sentences."""
-
-    def __init__(self, surface: Surface, dead: Sequence[str] = ()) -> None:
-        sentence = (
-            f"Every {surface} connection of this token is inactive or excluded by its settings."
-        )
-        super().__init__(" ".join((sentence, *dead)))
+    def __init__(self, surface: Surface, dead: Sequence[tuple[str, str | None]] = ()) -> None:
+        """*dead*: the accounts that stopped working, as texts, and their reconnect links."""
+        head = f"Every {surface} connection of this token is inactive or excluded by its settings."
+        in_full = [f"{name}. Reconnect: {link}" if link else f"{name}." for name, link in dead]
+        names = [name for name, _ in dead]
+        super().__init__(listed(head, names, in_full=in_full) if dead else head)
 
 
 class ReadOnlyConnection(Refusal):

@@ -114,6 +114,8 @@ class Unreachable(ProviderFailure):
     def __init__(
         self, detail: str | None = None, *, sent: bool = False, cause: Cause | None = None
     ) -> None:
+        if detail is None and cause is not None:
+            detail = f"{self.sentence.rstrip('.')}: {cause.reason}. {cause.remedy}"
         super().__init__(detail)
         self.sent = sent
         self.cause = cause
@@ -132,7 +134,7 @@ class ClientRefused(Unreachable):
     def __init__(self, detail: str | None = None) -> None:
         is_expired = detail == self.expired_sentence
         cause = Cause.CLIENT_SECRET_EXPIRED if is_expired else Cause.CLIENT_REFUSED
-        super().__init__(detail, cause=cause)
+        super().__init__(detail or self.sentence, cause=cause)
 
 
 class NeedsReauth(ProviderFailure):

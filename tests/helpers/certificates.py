@@ -16,8 +16,8 @@ def alternative_name(host: str) -> x509.GeneralName:
         return x509.DNSName(host)
 
 
-def certificate(name: str, *hosts: str) -> tuple[bytes, bytes]:
-    """Return a certificate of *hosts* and its key, both as PEM."""
+def certificate(name: str, *hosts: str, expired: bool = False) -> tuple[bytes, bytes]:
+    """Return a certificate of *hosts* and its key, both as PEM; *expired*: since an hour."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
     now = datetime.now(UTC)
@@ -28,7 +28,7 @@ def certificate(name: str, *hosts: str) -> tuple[bytes, bytes]:
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
+        .not_valid_after(now + timedelta(hours=-1 if expired else 24))
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .add_extension(
             x509.SubjectAlternativeName(list(map(alternative_name, hosts))), critical=False

@@ -86,14 +86,14 @@ class Certificates:
         self.client.minimum_version = ssl.TLSVersion.TLSv1_2
         self._contexts = {}
 
-    def server(self, *hosts, trusted=True):
+    def server(self, *hosts, trusted=True, expired=False):
         """Return the context of a server of *hosts*; the same for the same hosts."""
         if hosts not in self._contexts:
-            self._contexts[hosts] = self._server(*hosts, trusted=trusted)
+            self._contexts[hosts] = self._server(*hosts, trusted=trusted, expired=expired)
         return self._contexts[hosts]
 
-    def _server(self, *hosts, trusted):
-        content, key = certificate(hosts[0], *hosts)
+    def _server(self, *hosts, trusted, expired):
+        content, key = certificate(hosts[0], *hosts, expired=expired)
         if trusted:
             self.client.load_verify_locations(cadata=content.decode())
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

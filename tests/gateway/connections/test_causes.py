@@ -143,6 +143,31 @@ async def test_agents_are_told(client, holder, half_dead):
     assert sentence in text_of(answer.json()["result"])
 
 
+@pytest.mark.parametrize(("number", "left"), [(2, 0), (9, 5)])
+async def test_several_dead_accounts_are_named_shortly_or_counted(  # noqa: PLR0917 - fixtures
+    client, account, holder, sandbox, number, left
+):
+    owners = [f"owner{each}@example.org" for each in range(number)]
+    for owner in owners:
+        await account(*A, owner=owner)
+        sandbox.state.tokens.end("providerA", owner, "withdrawn")
+    dying = await client.get("/api/access/email/messages", headers=holder)
+    dead = await client.get("/api/access/email/messages", headers=holder)
+
+    assert (dying.status_code, dead.status_code) == (502, 403), dead.text
+    more = [f"and {left} more"] if left else []
+    names = [f"Provider A ({owner}): CONSENT_WITHDRAWN" for owner in owners[: number - left]]
+    assert dying.json()["message"] == (
+        f"None of the connected mailboxes answered. {', '.join(names + more)}."
+    )
+    shown = dead.json()["message"].removesuffix(".").split(", ")
+    count = int(shown.pop().split()[1]) if left else 0
+    assert [each.split()[-2:] for each in shown] == [
+        [f"{owner}:", "CONSENT_WITHDRAWN"] for owner in owners[: number - count]
+    ]
+    assert len(dead.json()["message"]) <= 300
+
+
 async def test_a_token_that_may_not_use_the_account_is_told_nothing(
     admin, client, half_dead, new_token
 ):
