@@ -77,7 +77,8 @@ def choose(
         raise LookupError(call.root)  # a test holds the table to the schema
     fields: list[str] = []
     try:
-        fields = require_visible_fields(sent, chosen.fields if call.brief else ())
+        if FIELDS not in call.paths:  # those of a task are written
+            fields = require_visible_fields(sent, chosen.fields if call.brief else ())
     except Refusal as problem:
         refused = refused or problem
     title = "".join(word.capitalize() for word in tool.name.split("_"))

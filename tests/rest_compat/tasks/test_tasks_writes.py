@@ -1,6 +1,7 @@
 """Creating, updating, deleting and commenting: whole bodies, partial success, errors."""
 
 import pytest
+from agent_client import Agent, text_of
 from failed_results import failed_result
 
 BOARDS = "/api/access/tasks/boards"
@@ -405,3 +406,25 @@ async def test_a_locked_board_is_retried(fresh, client, world):
 
     assert response.json()["success"] is True
     assert fresh.boards.items.find(fresh["door"]).values["note"] == "x"
+
+
+@pytest.mark.caller(**ALL)
+async def test_an_agent_writes_columns(fresh, client):
+    agent = Agent(client)
+    made = await agent.call(
+        "write_task",
+        action="create",
+        board=fresh["kitchen"],
+        name="Lamp",
+        fields={"note": "bright"},
+    )
+    changed = await agent.call(
+        "write_task", action="update", id=fresh["door"], fields={"note": "green"}
+    )
+    wrong = await agent.call("write_task", action="update", id=fresh["door"], fields=["note"])
+
+    assert ("isError" in made, "isError" in changed) == (False, False), (made, changed)
+    notes = {item.name: item.values.get("note") for item in fresh.boards.items.all()}
+    assert notes["Lamp"] == "bright"
+    assert fresh.boards.items.find(fresh["door"]).values["note"] == "green"
+    assert text_of(wrong).split("\n")[0] == "VALIDATION_ERROR"
