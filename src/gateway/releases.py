@@ -28,12 +28,13 @@ from gateway.http.calls import Calls
 from gateway.http.graphql_call import GraphQLCall
 from gateway.http.request_state import KEY, RequestState, request_state
 from gateway.store import timestamps
-from gateway.store.background import PeriodicTask, running_tasks
+from gateway.store.background import PeriodicTask, let_end, running_tasks
 from gateway.store.database import StorageUnavailable
 from gateway.store.further_tables import HeldWriteRow
 from graph.context import Context
 from graph.effects import EffectRequest
 from policy.vocabulary import Code, HeldState
+from providers.failures import Broken, ClientRefused, Unreachable
 from rest_compat.calls import Call
 from rest_compat.held.stored_calls import HeldContent, end_of, outcome_of
 from rest_compat.ledger import Attempt, Intent
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 
 PAUSE_SECONDS = 1.0  # between two looks for released writes
 CONCURRENT = 8  # runs of one process
+MAX_PAUSE_SECONDS = 60  # before a run that failed for the moment is repeated
 STOP_SECONDS = 15.0  # that they may still take when the process stops
 DOOR = "/api/access/writes"  # where the ledger has the attempts of released writes
 _STATE = "gateway.releases"  # scope key of the `_Release`
@@ -76,6 +78,8 @@ class Releases(Calls):
         self._wait_for_capacity = services.decisions.wait_for_capacity
         self._woken = asyncio.Event()
         self._runs: dict[str, asyncio.Task[None]] = {}
+        # When a run that failed for the moment is repeated, on the loop's clock.
+        self._postponed: dict[str, float] = {}
         self._graph = prepared.graph()
         self._rest_app = rest_app(
             services.rows,
@@ -97,11 +101,7 @@ class Releases(Calls):
         )
         async with running_tasks(look):
             yield
-        if runs := list(self._runs.values()):
-            await asyncio.wait(runs, timeout=STOP_SECONDS)
-        for task in runs:
-            task.cancel()
-        await self.idle()
+        await let_end(self._runs.values(), STOP_SECONDS)
 
     def wake(self) -> None:
         """Look at once; another process looks within a second."""
@@ -131,8 +131,11 @@ class Releases(Calls):
         if not any(counts.values()):
             return  # a write would end what is cached of other rows
         await self._store.expire()
-        for row in await self._store.due(CONCURRENT + len(self._runs)):
-            if row.id not in self._runs and len(self._runs) < CONCURRENT:
+        now = asyncio.get_running_loop().time()
+        self._postponed = {key: end for key, end in self._postponed.items() if end > now}
+        others = {*self._runs, *self._postponed}
+        for row in await self._store.due(CONCURRENT - len(self._runs), besides=others):
+            if row.id not in self._runs:  # another look may have begun it meanwhile
                 self._runs[row.id] = asyncio.create_task(self._run(row))
 
     async def _run(self, row: HeldWriteRow) -> None:
@@ -188,6 +191,10 @@ class Releases(Calls):
             return  # the next look tries again
         if status >= 400 and not await self._ledger.confirm(attempt):
             return
+        is_again = not attempt.maybe_sent and _is_temporary(reply, status)
+        if is_again and timestamps.now_ms() < row.expires_at:
+            await self._postpone(release, reply)
+            return
         outcome = None
         if context is not None:
             outcome = outcome_of(
@@ -201,6 +208,14 @@ class Releases(Calls):
             # An attempt that ended without a result may have reached the provider.
             state, reason = HeldState.UNKNOWN, f"It may have been done. {reason}"
         await self._store.finish(row.id, state, reason or None, outcome)
+
+    async def _postpone(self, release: _Release, reply: RestResponse) -> None:
+        """Have a run of which nothing was done repeated, unless the write expires meanwhile."""
+        row, named = release.row, dict(reply.headers).get("Retry-After")
+        pause = int(named) if named is not None else 2 ** min(release.attempt.number, 6)
+        end = asyncio.get_running_loop().time() + min(pause, MAX_PAUSE_SECONDS)
+        await self._store.postpone(row.id)
+        self._postponed[row.id] = end
 
     async def _make(self, release: _Release) -> RestResponse:
         """Make the call again."""
@@ -266,6 +281,20 @@ class Releases(Calls):
 
         with self.attempt(context, release.attempt):
             return await call.run(context)
+
+
+def _is_temporary(reply: RestResponse, status: int) -> bool:
+    """
+    Return whether the same call may succeed in a moment, and surely did nothing so far.
+
+    The second part is that of keyed calls (docs/spec/idempotency.md#what-is-kept).
+    """
+    if status == 429:
+        return True
+    cause = reply.causes[0] if status == 502 and reply.causes else None
+    if isinstance(cause, Broken):
+        return cause.failed
+    return isinstance(cause, Unreachable) and not isinstance(cause, ClientRefused)
 
 
 def _intent_of(row: HeldWriteRow) -> Intent:

@@ -14,6 +14,7 @@ from gateway.http.graphql_call import mutation_rows
 from gateway.releases import Releases
 from gateway.store.further_tables import HeldWriteRow
 from rest_compat.table import ENDPOINTS
+from sandbox.faults import Fault
 
 APPROVE = {**whole_world.SETTINGS, "writes": "approve"}
 WITHIN_THE_GATEWAY = {"uploadEmailAttachment", "deleteUploadedAttachment"}
@@ -430,6 +431,60 @@ def test_a_run_is_not_cut_off_when_the_process_stops(whole, headers):
 
     assert state(whole, headers, write_id).json()["state"] == "done"
     assert len(upstream_writes(whole)) == 1
+
+
+@pytest.mark.usefixtures("_without_background")
+@pytest.mark.parametrize("fault", [("429", 1), ("503", None), ("503", 1)])
+def test_a_provider_that_fails_for_the_moment_is_called_again(whole, headers, fault):
+    kind, retry_after = fault
+    releases = Releases(whole.world.gateway.services)
+    upstream, mailbox = whole.world.sandbox.upstreams["providerA"], "provider-a"
+    held = call(whole, "sendEmail", headers).json()
+    decide(whole, held["id"])
+    upstream.faults.append(Fault(kind=kind, method="POST", retry_after=retry_after))
+    forget_calls(whole)
+
+    async def run():
+        await releases.run_due()
+        await releases.idle()
+
+    sent = len(whole.world.sent(mailbox))
+    whole.runner.run(run())
+    assert state(whole, headers, held["id"]).json()["state"] == "releasing"
+    assert 0 < releases._postponed[held["id"]] - whole.runner.get_loop().time() <= 2
+    calls = len(upstream.calls)
+    whole.runner.run(run())  # it waits
+    assert len(upstream.calls) == calls
+    upstream.faults.clear()
+    whole.runner.run(asyncio.sleep(2.1))
+    whole.runner.run(run())
+
+    assert state(whole, headers, held["id"]).json()["state"] == "done"
+    assert len(whole.world.sent(mailbox)) == sent + 1
+
+
+@pytest.mark.usefixtures("_without_background")
+def test_a_released_write_that_could_not_be_done_in_time_expires(whole, headers):
+    releases = Releases(whole.world.gateway.services)
+    faults = whole.world.sandbox.upstreams["providerA"].faults
+    held = call(whole, "sendEmail", headers).json()
+    decide(whole, held["id"])
+    faults.append(Fault(kind="503", method="POST"))
+    forget_calls(whole)
+
+    async def run():
+        await releases.run_due()
+        await releases.idle()
+
+    whole.runner.run(run())
+    store(whole, held["id"], expires_at=1)
+    faults.clear()
+    releases._postponed.clear()
+    whole.runner.run(run())
+
+    ended = state(whole, headers, held["id"]).json()
+    assert ended["state"] == "expired"
+    assert ended["reason"] == "It was released, and could not be done in time."
 
 
 @pytest.mark.parametrize("is_released", [False, True])

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 import orjson
-from sqlalchemy import ColumnElement, func, or_, update
+from sqlalchemy import ColumnElement, case, func, or_, update
 from sqlmodel import col, select
 
 from gateway.errors import Overloaded
@@ -200,10 +200,12 @@ class HeldWriteStore:
 
     # -- the run
 
-    async def due(self, limit: int) -> Sequence[HeldWriteRow]:
-        """Return released writes that have not ended, the oldest first."""
+    async def due(self, limit: int, besides: Collection[str] = ()) -> Sequence[HeldWriteRow]:
+        """Return released writes that have not ended, the oldest first, but those of *besides*."""
         async with self._database.reading() as session:
-            released = select(HeldWriteRow).where(col(HeldWriteRow.state) == HeldState.RELEASING)
+            released = select(HeldWriteRow).where(
+                col(HeldWriteRow.state) == HeldState.RELEASING, col(HeldWriteRow.id).not_in(besides)
+            )
             ordered = released.order_by(col(HeldWriteRow.expires_at)).limit(limit)
             return (await session.exec(ordered)).all()
 
@@ -224,6 +226,16 @@ class HeldWriteStore:
             .returning(col(HeldWriteRow.id))
         )
         return bool(started)
+
+    @retried
+    async def postpone(self, write_id: str) -> None:
+        """Note that nothing of a run was done: the write expires unless another run begins."""
+        await self._database.execute(
+            update(HeldWriteRow)
+            .where(col(HeldWriteRow.id) == write_id, col(HeldWriteRow.state) == HeldState.RELEASING)
+            .values(started_at=None)
+            .returning(col(HeldWriteRow.id))
+        )
 
     @retried
     async def finish(
@@ -260,7 +272,13 @@ class HeldWriteStore:
             )
             .values(
                 state=HeldState.EXPIRED.value,
-                reason="Nobody released it in time.",
+                reason=case(
+                    (
+                        col(HeldWriteRow.state) == HeldState.RELEASING,
+                        "It was released, and could not be done in time.",
+                    ),
+                    else_="Nobody released it in time.",
+                ),
                 ended_at=self._now(),
             )
             .returning(col(HeldWriteRow.id))

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -54,6 +54,15 @@ class PeriodicTask(msgspec.Struct, frozen=True, kw_only=True):
                 log.warning(self.failure_message, extra={"kind": type(failure).__name__})
 
 
+async def let_end(tasks: Iterable["asyncio.Task[None]"], seconds: float) -> None:
+    """Wait *seconds* at most until *tasks* have ended; then cancel those that have not."""
+    if waited := list(tasks):
+        _, late = await asyncio.wait(waited, timeout=seconds)
+        for task in late:
+            task.cancel()
+        await asyncio.gather(*waited, return_exceptions=True)
+
+
 @asynccontextmanager
 async def running_tasks(*tasks: PeriodicTask) -> AsyncIterator[None]:
     """Run *tasks* for as long as the ``with`` block runs."""
@@ -61,9 +70,15 @@ async def running_tasks(*tasks: PeriodicTask) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        for task in running:
-            task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+        await cancel(running)
+
+
+async def cancel(tasks: Iterable[asyncio.Task[Any]]) -> None:
+    """Cancel *tasks* and wait for their ends."""
+    cancelled = list(tasks)
+    for task in cancelled:
+        task.cancel()
+    await asyncio.gather(*cancelled, return_exceptions=True)
 
 
 async def for_each(
