@@ -12,9 +12,25 @@ from policy.vocabulary import Code
 _OPEN = ("held", "releasing")
 
 
+def waits(held: Mapping[str, Any]) -> bool:
+    """Return whether a write has not ended."""
+    return held["state"] in _OPEN
+
+
+def input_required(held: Mapping[str, Any], page: str, state: str) -> Mapping[str, Any]:
+    """Return the result that asks a person to open the *page* of a write that waits."""
+    message = f"Release or reject it until {held['expiresAt']}. Nothing was done so far."
+    params = {"mode": "url", "message": message, "url": page}
+    return {
+        "resultType": "input_required",
+        "inputRequests": {"release": {"method": "elicitation/create", "params": params}},
+        "requestState": state,
+    }
+
+
 def answer_of(held: Mapping[str, Any]) -> Answer:
     """Return the answer to the call of a write that waits or waited for a person."""
-    if held["state"] in _OPEN:
+    if waits(held):
         return refusals.refusal(
             Code.WRITE_HELD,
             f"Nothing was done so far: a person releases or rejects it until {held['expiresAt']}.",

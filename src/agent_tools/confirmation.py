@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 import orjson
 
+from agent_tools import refusals
 from agent_tools.answers import MAX_TEXT, Answer, compact, fenced, shortened
 from agent_tools.ports import Agents
 from agent_tools.wire import INVALID_PARAMS, WireError
@@ -36,12 +37,47 @@ class Confirmed(msgspec.Struct, frozen=True):
     accepted: bool
 
 
-def input_required(
-    effect: Mapping[str, Any], *, agents: Agents, token_id: int, call: bytes, now: float
-) -> Mapping[str, Any]:
-    """Return the result that asks a person about *effect* of the *call*; see `call_digest`."""
-    expires = int(now) + MAX_AGE_SECONDS
-    state = agents.seal(orjson.dumps([token_id, call.hex(), effect["digest"], expires]))
+class CallState(msgspec.Struct, frozen=True, kw_only=True):
+    """
+    Seals the state with which a call is made again, and opens it: for this call, for ten minutes.
+
+    Attributes:
+        call: See `call_digest`.
+        now: Seconds since the epoch.
+    """
+
+    agents: Agents
+    token_id: int
+    call: bytes
+    now: float
+
+    def seal(self, value: str) -> str:
+        """Return the state that carries *value*."""
+        expires = int(self.now) + MAX_AGE_SECONDS
+        return self.agents.seal(orjson.dumps([self.token_id, self.call.hex(), value, expires]))
+
+    def read(self, state: object) -> str | None:
+        """
+        Return the value of a state; None without one.
+
+        Raises:
+            WireError: It is damaged, expired, or of another token or call.
+        """
+        if state is None:
+            return None
+        try:
+            owner, call, value, expires = orjson.loads(self.agents.unseal(str(state)))
+        except ValueError:
+            raise WireError(INVALID_PARAMS, "The requestState is not valid.") from None
+        if owner != self.token_id or call != self.call.hex():
+            raise WireError(INVALID_PARAMS, "The requestState is of another token or another call.")
+        if expires < self.now:
+            raise WireError(INVALID_PARAMS, "The requestState has expired; call again without it.")
+        return str(value)
+
+
+def input_required(effect: Mapping[str, Any], state: CallState) -> Mapping[str, Any]:
+    """Return the result that asks a person about *effect* of a call."""
     shown = {name: value for name, value in effect.items() if name not in ("digest", "allowedBy")}
     text = orjson.dumps(
         shortened(compact(shown), _MAX_MESSAGE), option=orjson.OPT_INDENT_2
@@ -58,7 +94,7 @@ def input_required(
     return {
         "resultType": "input_required",
         "inputRequests": {_FORM: {"method": "elicitation/create", "params": form}},
-        "requestState": state,
+        "requestState": state.seal(effect["digest"]),
     }
 
 
@@ -77,26 +113,17 @@ def call_digest(name: str, sent: Mapping[str, Any]) -> bytes:
     return hashlib.sha256(orjson.dumps([name, sent], option=orjson.OPT_SORT_KEYS)).digest()
 
 
-def read_confirmation(
-    params: Mapping[str, Any], *, agents: Agents, token_id: int, call: bytes, now: float
-) -> Confirmed | None:
+def read_confirmation(params: Mapping[str, Any], state: CallState) -> Confirmed | None:
     """
     Return the person's answer that *params* carry; None: there is no state, or no answer to it.
 
     Raises:
-        WireError: The state is damaged, expired, or of another token or call.
+        WireError: As `CallState.read`.
     """
-    state, answers = params.get("requestState"), params.get("inputResponses")
-    if state is None:
+    sent, answers = params.get("requestState"), params.get("inputResponses")
+    digest = state.read(sent)
+    if digest is None:
         return None
-    try:
-        owner, digest_of_call, digest, expires = orjson.loads(agents.unseal(str(state)))
-    except ValueError:
-        raise WireError(INVALID_PARAMS, "The requestState is not valid.") from None
-    if owner != token_id or digest_of_call != call.hex():
-        raise WireError(INVALID_PARAMS, "The requestState is of another token or another call.")
-    if expires < now:
-        raise WireError(INVALID_PARAMS, "The requestState has expired; call again without it.")
     answer = answers.get(_FORM) if isinstance(answers, dict) else None
     if not isinstance(answer, dict):
         return None
@@ -104,5 +131,11 @@ def read_confirmation(
     accepted = answer.get("action") == "accept" and (
         isinstance(content, dict) and content.get("confirm") is True
     )
-    key = f"form-{hashlib.sha256(str(state).encode()).hexdigest()[:32]}"
+    key = f"form-{hashlib.sha256(str(sent).encode()).hexdigest()[:32]}"
     return Confirmed(digest, key, accepted)
+
+
+def declined() -> Answer:
+    """Return the answer to a call that the person did not accept."""
+    sentence = "The person did not agree. Nothing was done."
+    return refusals.refusal("DECLINED", sentence, "Ask the person what to change.")

@@ -1,5 +1,6 @@
 """Handles POST /mcp: the origin, the token, then the method of the message."""
 
+import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -14,6 +15,7 @@ from agent_tools import answers, approval, confirmation, graph_tools, refusals, 
 from agent_tools.answers import Answer
 from agent_tools.calls import CallResponder, call_request, endpoint_of
 from agent_tools.choice import Choice, choice_of, choose
+from agent_tools.confirmation import CallState
 from agent_tools.ports import Agents, Token
 from agent_tools.rows import Tool
 from agent_tools.table import TOOLS
@@ -53,6 +55,7 @@ class AgentEndpoint:
         version: str,
         challenge: str,
         structured: bool = False,
+        releases_at: str | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         """
@@ -60,6 +63,8 @@ class AgentEndpoint:
 
         *challenge* are the parameters of `WWW-Authenticate` by which clients find out how to sign
         in.
+
+        *releases_at*: where a person releases a held write, without its id; None: nowhere.
 
         *structured*: results also have `structuredContent`, the JSON of their text.
         """
@@ -70,6 +75,7 @@ class AgentEndpoint:
         self._version = version
         self._challenge = challenge
         self._structured = structured
+        self._releases_at = releases_at
         self._clock = clock
         self._responders: OrderedDict[tuple[str, str | None], CallResponder] = OrderedDict()
 
@@ -242,49 +248,67 @@ class AgentEndpoint:
         chosen: Choice,
         sent: Mapping[str, Any],
     ) -> Mapping[str, Any]:
-        responder = self._responder(chosen)
-        writes = responder.endpoint.method == "POST"
-        if writes and token.facts.approves:
-            return await self._ask_for_release(request, chosen, sent)
+        writes = self._responder(chosen).endpoint.method == "POST"
         confirms = writes and token.facts.confirms
+        if writes and token.facts.approves:
+            return await self._ask_for_release(request, message, token, chosen, sent)
         key, effect = sent.get(KEY) if writes else None, sent.get(CONFIRM) if confirms else None
-        digest = confirmation.call_digest(chosen.name, sent) if confirms else b""
-        now = self._clock()
+        state = self._state(token, chosen, sent)
         if confirms and effect is None and message.is_modern:
-            answered = confirmation.read_confirmation(
-                message.params, agents=self._agents, token_id=token.token_id, call=digest, now=now
-            )
+            answered = confirmation.read_confirmation(message.params, state)
             if answered is not None and not answered.accepted:
                 await self._charge(request)
-                return self._shown(_declined())
+                return self._shown(confirmation.declined())
             if answered is not None:
                 effect, key = answered.digest, key or answered.key
-        made = call_request(
-            request, sent, others=chosen.others, key=key, effect=effect, refused=chosen.refused
-        )
-        response = await responder.respond(made, {})
-        if response.status == 428:  # shows the effect, and did nothing
-            shown = orjson.loads(response.body)["effect"]
-            if message.elicits:
-                return confirmation.input_required(
-                    shown, agents=self._agents, token_id=token.token_id, call=digest, now=now
-                )
-            return self._shown(confirmation.as_text(shown))
+        response = await self._respond(request, chosen, sent, key=key, effect=effect)
+        if response.status == 428 and message.elicits:  # shows the effect, and did nothing
+            return confirmation.input_required(orjson.loads(response.body)["effect"], state)
         return self._shown(self._answer_of(response, chosen, sent))
 
     async def _ask_for_release(
-        self, request: RestRequest, chosen: Choice, sent: Mapping[str, Any]
+        self,
+        request: RestRequest,
+        message: wire.Message,
+        token: Token,
+        chosen: Choice,
+        sent: Mapping[str, Any],
     ) -> Mapping[str, Any]:
-        """Make the call of a write that waits for a person."""
-        key = sent.get(KEY)
-        made = call_request(request, sent, others=chosen.others, key=key, refused=chosen.refused)
-        response = await self._responder(chosen).respond(made, {})
+        """
+        Make the call of a write that waits for a person, whom the client may ask to open its page.
+
+        Made again with the state, the call has the key of the first one and finds its write.
+
+        Raises:
+            WireError: The state is not valid.
+        """
+        key, earlier = sent.get(KEY), message.params.get("requestState")
+        state = self._state(token, chosen, sent)
+        opens = message.opens_urls and self._releases_at is not None
+        if opens:
+            key = key or state.read(earlier) or f"page-{secrets.token_urlsafe(18)}"
+        effect = sent.get(CONFIRM) if token.facts.confirms else None
+        response = await self._respond(request, chosen, sent, key=key, effect=effect)
         if not response.hold:
             return self._shown(self._answer_of(response, chosen, sent))
-        held = orjson.loads(response.body)
+        held, page = orjson.loads(response.body), self._releases_at
+        if opens and earlier is None and approval.waits(held):
+            return approval.input_required(held, f"{page}{held['id']}", state.seal(str(key)))
         return self._shown(approval.answer_of(held))
 
+    async def _respond(
+        self, request: RestRequest, chosen: Choice, sent: Mapping[str, Any], **terms: str | None
+    ) -> RestResponse:
+        made = call_request(request, sent, others=chosen.others, refused=chosen.refused, **terms)
+        return await self._responder(chosen).respond(made, {})
+
+    def _state(self, token: Token, chosen: Choice, sent: Mapping[str, Any]) -> CallState:
+        call = confirmation.call_digest(chosen.name, sent)
+        return CallState(agents=self._agents, token_id=token.token_id, call=call, now=self._clock())
+
     def _answer_of(self, response: RestResponse, chosen: Choice, sent: Mapping[str, Any]) -> Answer:
+        if response.status == 428:
+            return confirmation.as_text(orjson.loads(response.body)["effect"])
         if response.status >= 400:
             return refusals.refused(response, chosen.call)
         result: Any = orjson.loads(response.body)

@@ -61,6 +61,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
         id: None: it is a notification, which gets no answer.
         is_modern: Whether it is of the revision 2026-07-28.
         elicits: Whether the client can show a form to a person.
+        opens_urls: Whether it can ask a person to open a URL.
     """
 
     id: str | int | None
@@ -68,6 +69,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     params: Mapping[str, Any]
     is_modern: bool
     elicits: bool = False
+    opens_urls: bool = False
 
 
 def read_message(request: RestRequest, body: Any) -> Message:
@@ -97,7 +99,14 @@ def read_message(request: RestRequest, body: Any) -> Message:
         raise WireError(INVALID_PARAMS, f"_meta must have {_CAPABILITIES}, an object.")
     forms = capabilities.get("elicitation")
     elicits = isinstance(forms, dict) and (not forms or "form" in forms)
-    return Message(id=id_, method=method, params=params, is_modern=True, elicits=elicits)
+    return Message(
+        id=id_,
+        method=method,
+        params=params,
+        is_modern=True,
+        elicits=elicits,
+        opens_urls=isinstance(forms, dict) and "url" in forms,
+    )
 
 
 def _require_legacy(header: str | None, *, is_request: bool) -> None:

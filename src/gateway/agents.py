@@ -12,6 +12,7 @@ from starlette.types import Scope
 from agent_tools.endpoint import AgentEndpoint
 from agent_tools.ports import Facts, SavedTool
 from gateway.documents import checks, prepared
+from gateway.http.dispatch import CONSOLE
 from gateway.http.entry import MANAGEMENT_COST
 from gateway.http.graphql_call import GraphQLCall
 from gateway.http.request_state import request_state
@@ -55,6 +56,9 @@ def application(
         base_url=services.settings.base_url,
         version=API_VERSION,
         challenge=challenge(services.settings.base_url, AGENTS_PATH),
+        releases_at=f"{services.settings.base_url}{CONSOLE}/writes/"
+        if services.settings.console
+        else None,
         structured=services.settings.agents_structured_content,
         clock=clock,
     )

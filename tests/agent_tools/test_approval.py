@@ -94,3 +94,54 @@ async def test_other_tokens_have_no_such_tool_and_learn_nothing(world, agent):
     assert asked[0] == asked[1]
     assert text_of(asked[0]).splitlines()[0] == "NOT_FOUND"
     assert "pending_write" in await agent.tools()
+
+
+URLS = {"elicitation": {"url": {}}}
+
+
+async def test_a_client_that_opens_urls_gets_the_page_of_the_write(world, client):
+    person = Agent(client, capabilities=URLS)
+    result = await person.call("send_mail", **NEW)
+    (params,) = [each["params"] for each in result["inputRequests"].values()]
+    write_id = params["url"].rpartition("/")[2]
+
+    assert result["resultType"] == "input_required"
+    assert list(result["inputRequests"]) == ["release"]
+    assert result["inputRequests"]["release"]["method"] == "elicitation/create"
+    assert set(params) == {"mode", "message", "url"}
+    assert params["mode"] == "url"
+    assert params["url"].startswith(f"{world.gateway.services.settings.base_url}/console/writes/")
+    again = {"requestState": result["requestState"]}
+    again["inputResponses"] = {"release": {"action": "accept"}}
+    waits = await person.call("send_mail", again, **NEW)
+    assert text_of(waits).startswith("WRITE_HELD\n")
+    assert write_id in text_of(waits)
+    assert world.sent("provider-a") == []
+
+    await decide(world, write_id, "release")
+    ended = await person.call("send_mail", again, **NEW)
+
+    assert data_of(ended)[0]["state"] == "done"
+    assert len(world.sent("provider-a")) == 1
+    listed = (await world.admin.get("/api/held-writes")).json()["writes"]
+    assert [each["id"] for each in listed] == [write_id]
+
+
+@pytest.mark.parametrize("forms", [{}, {"form": {}}])
+async def test_a_client_with_forms_alone_gets_text(client, forms):
+    result = await Agent(client, capabilities={"elicitation": forms}).call("send_mail", **NEW)
+
+    assert text_of(result).startswith("WRITE_HELD\n")
+
+
+async def test_a_state_of_another_call_or_token_is_refused(world, client):
+    person = Agent(client, capabilities=URLS)
+    state = (await person.call("send_mail", **NEW))["requestState"]
+    other = {**NEW, "subject": "Ho"}
+    async with world.client(await world.token({"writes": "approve"})) as stranger:
+        for agent, sent in ((person, other), (Agent(stranger, capabilities=URLS), NEW)):
+            params = {"name": "send_mail", "arguments": sent, "requestState": state}
+            refused = await agent.send("tools/call", params)
+            assert refused.json()["error"]["code"] == -32602
+    listed = (await world.admin.get("/api/held-writes")).json()["writes"]
+    assert len(listed) == 1
