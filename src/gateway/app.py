@@ -184,6 +184,7 @@ def _workers(services: Services, base: Infrastructure) -> tuple[Worker, ...]:
         services.rule_intents,
         accounts,
         services.releases,
+        services.webhooks,
         RuleIntentRecovery(
             base.database, services.keyring, accounts, services.authenticator.connections_of
         ),

@@ -40,6 +40,7 @@ from gateway.settings import Settings
 from gateway.store.database import Database
 from gateway.store.idempotency.store import IdempotencyStore
 from gateway.store.uploads import UploadStore
+from gateway.webhooks.sender import WebhookSender
 from policy.vocabulary import Surface
 from rest_compat.table import ENDPOINTS, Endpoint
 
@@ -165,6 +166,11 @@ class Services:
     @cached_property
     def releases(self) -> Releases:
         return Releases(self)
+
+    @cached_property
+    def webhooks(self) -> WebhookSender:
+        count = self.base.metrics.count_webhook_call
+        return WebhookSender(self.database, self.keyring, self.base.clients, on_call=count)
 
     @cached_property
     def idempotency(self) -> IdempotencyStore:

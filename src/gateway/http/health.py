@@ -22,6 +22,7 @@ from gateway.store.background import last_runs
 from gateway.store.database import StorageUnavailable
 from gateway.store.tables import ConnectionRow
 from gateway.telemetry.metrics import CONTENT_TYPE, Metrics
+from gateway.webhooks import targets
 from rest_compat.request import RestRequest
 from rest_compat.responses import RestResponse
 
@@ -69,6 +70,7 @@ def probes(services: "Services", metrics: Metrics, lifecycle: Lifecycle) -> Mapp
             metrics.set_connections(counts)
             metrics.set_silence(await _silence(services))
             metrics.set_health(*await _health(services))
+            metrics.set_webhook_targets(await _webhook_targets(services))
         used, idle = services.database.pool_use()
         metrics.set_pool(used=used, idle=idle)
         return RestResponse(status=200, body=metrics.exposition(), content_type=CONTENT_TYPE)
@@ -147,6 +149,18 @@ async def _health(services: "Services") -> tuple[dict[tuple[str, str], int], Cou
             return dead, Counter(connection.provider for connection in soon)
     except (StorageUnavailable, TimeoutError):
         return {}, Counter()
+
+
+async def _webhook_targets(services: "Services") -> dict[str, int]:
+    """Count the targets of wake-up calls by state; none when the database does not answer."""
+    try:
+        async with (
+            asyncio.timeout(DATABASE_TIMEOUT_SECONDS),
+            services.database.reading() as session,
+        ):
+            return await targets.count_by_state(session)
+    except (StorageUnavailable, TimeoutError):
+        return {}
 
 
 async def _accepts_writes(services: "Services") -> bool:

@@ -13,7 +13,7 @@ from gateway.secrets.keyring import Keyring, column_context
 from gateway.store.background import ProgressListener
 from gateway.store.conflicts import retried
 from gateway.store.database import Database
-from gateway.store.further_tables import DecisionHead, HeldWriteRow
+from gateway.store.further_tables import DecisionHead, HeldWriteRow, WebhookTarget
 from gateway.store.sealed_columns import CREDENTIALS, SealedColumn, rotate_column
 from gateway.store.tables import (
     ConnectionRow,
@@ -32,6 +32,7 @@ SEALED_COLUMNS = (
     SealedColumn(table=IdempotencyRow, column="outcome", before=0),
     SealedColumn(table=HeldWriteRow, column="content", before=""),
     SealedColumn(table=HeldWriteRow, column="outcome", before=""),
+    SealedColumn(table=WebhookTarget, column="secrets", before=""),
     SealedColumn(table=OAuthAttempt, column="secret", before=""),
     SealedColumn(
         table=RuleIntent, column="trace", before=0, context=lambda row: seal_context(row.token_id)

@@ -7,7 +7,7 @@ The database of the process: engines, tables and the shared state that lives in 
     failures     failures of a database that mean "try again later"
     conflicts    repetition of transactions that another one rolled back
     tables       the tables as SQLModel classes
-    further_tables  the tables of saved documents, decision chains, leases, held writes
+    further_tables  the tables of saved documents, decision chains, leases, held writes, webhooks
     sign_in_tables  the tables of clients, grants and one-time links
     columns      columns that several tables have
     timestamps   milliseconds since the epoch, and their text form

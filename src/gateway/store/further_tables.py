@@ -1,4 +1,4 @@
-"""The tables of saved documents, of decision chains, of leases, and of held writes."""
+"""The tables of saved documents, decision chains, leases, held writes, webhooks and feeds."""
 
 import sqlalchemy as sa
 from sqlmodel import Field
@@ -140,3 +140,63 @@ class ApproverRow(columns.Row, table=True):
     operator_ids: list[str] = columns.json()
     resource_ids: list[int] = columns.json()
     created_at: int = columns.timestamp()
+
+
+class WebhookTarget(columns.Row, table=True):
+    """
+    A URL that is called when there is something to look at (docs/spec/webhooks.md).
+
+    Attributes:
+        id: Random.
+        owner_kind, owner_id: As `gateway.webhooks.targets.Owner`.
+        secrets: Sealed `gateway.webhooks.targets.Secrets`.
+        state: "active", or "dead": it is not called any more.
+        failures, first_failed_at: Of the failed calls since the last one that succeeded.
+        last_error: Of the last failed one: its status or a word; None after a success.
+    """
+
+    __tablename__ = "webhook_targets"
+    __table_args__ = (sa.Index("ix_webhook_targets_owner", "owner_kind", "owner_id"),)
+
+    id: str = Field(primary_key=True, max_length=16)
+    owner_kind: str = Field(max_length=16)
+    owner_id: str = Field(max_length=64)
+    url: str = Field(sa_column=sa.Column(sa.Text(), nullable=False))
+    secrets: bytes = Field(sa_column=sa.Column(sa.LargeBinary(), nullable=False))
+    state: str = Field(max_length=8)
+    failures: int
+    first_failed_at: int | None = columns.timestamp(nullable=True)
+    last_error: str | None = Field(default=None, max_length=32)
+    created_at: int = columns.timestamp()
+
+
+class WebhookDelivery(columns.Row, table=True):
+    """
+    A wake-up that has not gone out: one of a target and a topic.
+
+    Attributes:
+        webhook_id: Random; the same at every attempt, another one for a wake-up that replaces it.
+        body: JSON; ids alone.
+        attempts: How many failed.
+        lease, lease_until: Of the process that calls; 0 while none does.
+        expires_at: When the call is pointless; None: never.
+    """
+
+    __tablename__ = "webhook_deliveries"
+    __table_args__ = (sa.Index("ix_webhook_deliveries_next_at", "next_at"),)
+
+    target_id: str = Field(
+        sa_column=sa.Column(
+            sa.String(16), sa.ForeignKey("webhook_targets.id", ondelete="CASCADE"), primary_key=True
+        )
+    )
+    topic: str = Field(primary_key=True, max_length=64)
+    webhook_id: str = Field(max_length=32)
+    body: str = Field(sa_column=sa.Column(sa.Text(), nullable=False))
+    attempts: int
+    next_at: int = columns.timestamp()
+    lease: str | None = Field(default=None, max_length=16)
+    lease_until: int = columns.timestamp()
+    expires_at: int | None = columns.timestamp(nullable=True)
+
+

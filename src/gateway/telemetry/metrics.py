@@ -182,6 +182,18 @@ class Metrics:
             ("bucket",),
             registry=self._registry,
         )
+        self._webhook_calls = prometheus.Counter(
+            "agw_webhook_calls",
+            "Wake-up calls, by how they ended; `dead`: the last one of its target.",
+            ("outcome",),
+            registry=self._registry,
+        )
+        self._webhook_targets = self._gauge(
+            "agw_webhook_targets",
+            "Targets of wake-up calls: `active`, `failing` (the last call failed), `dead`.",
+            ("state",),
+            mode="mostrecent",
+        )
         self._refused_refreshes = prometheus.Counter(
             "agw_token_refreshes_refused",
             "Renewals of an account's access token that the provider refused for good.",
@@ -292,6 +304,15 @@ class Metrics:
         """Set how many writes wait or run, by state."""
         for state, count in counts.items():
             self._held_writes.labels(state).set(count)
+
+    def count_webhook_call(self, outcome: str) -> None:
+        """Count a wake-up call that ended: "delivered", "failed", or "dead" for the last one."""
+        self._webhook_calls.labels(outcome).inc()
+
+    def set_webhook_targets(self, counts: Mapping[str, int]) -> None:
+        """Set the numbers of targets of wake-up calls, by state."""
+        for state, count in counts.items():
+            self._webhook_targets.labels(state).set(count)
 
     def set_shared_limits_lost(self, *, lost: bool) -> None:
         self._shared_lost.set(lost)

@@ -11,7 +11,7 @@ from sqlalchemy import delete, insert
 
 from gateway.secrets.keyring import Keyring, column_context
 from gateway.store import sqlite, timestamps
-from gateway.store.further_tables import ApproverRow
+from gateway.store.further_tables import ApproverRow, WebhookTarget
 from gateway.store.tables import (
     AccessToken,
     ConnectionRow,
@@ -45,6 +45,7 @@ NAMES = [
     "connections",
     "tokens",
     "held writes",
+    "webhooks",
     "providers",
     "own servers",
 ]
@@ -309,6 +310,24 @@ def test_held_writes_without_an_approver_are_named(people, checks):
     approver = {"name": "Ada", "digest": b"a", "operator_ids": [], "resource_ids": []}
     people.add(ApproverRow(**approver, created_at=0))
     assert checks("--offline")[1]["held writes"] == ("ok", "6 wait; approvers: 1", None)
+
+
+def test_webhook_targets_that_cannot_be_called_are_named(people, checks):
+    target = {"owner_kind": "test", "owner_id": "1", "url": "https://hooks.example/"}
+    target |= {"secrets": b"", "created_at": 0}
+    assert checks("--offline")[1]["webhooks"] == ("ok", "none", None)
+    people.add(WebhookTarget(id="t1", state="active", failures=0, **target))
+    assert checks("--offline")[1]["webhooks"] == ("ok", "1 targets", None)
+    people.add(
+        WebhookTarget(id="t2", state="active", failures=2, last_error="timed_out", **target),
+        WebhookTarget(id="t3", state="dead", failures=1, last_error="410", **target),
+    )
+
+    assert checks("--offline")[1]["webhooks"] == (
+        "warn",
+        "1 dead, 1 failing: t3 (test: 410), t2 (test: timed_out)",
+        "Mend its receiver; a new secret for a dead target has it called again.",
+    )
 
 
 def test_credentials_under_an_old_key_and_under_none(environment, people, checks):

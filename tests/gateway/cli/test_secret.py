@@ -13,7 +13,7 @@ from gateway.rule_intents.log import seal_context
 from gateway.secrets.keyring import Keyring, column_context
 from gateway.store import sealed_columns
 from gateway.store.database import Database
-from gateway.store.further_tables import HeldWriteRow
+from gateway.store.further_tables import HeldWriteRow, WebhookTarget
 from gateway.store.tables import (
     AccessToken,
     ConnectionRow,
@@ -89,6 +89,19 @@ def held_write(write_id, key):
     )
 
 
+def webhook_target(target_id, key):
+    return WebhookTarget(
+        id=target_id,
+        owner_kind="test",
+        owner_id="1",
+        url="https://hooks.example/",
+        secrets=sealed(key, "webhook_targets", target_id, "secrets"),
+        state="active",
+        failures=0,
+        created_at=0,
+    )
+
+
 @pytest.fixture
 def three(rows):
     """Three connections under the old key, and one without credentials."""
@@ -108,7 +121,7 @@ def read_json(result, code=0):
 
 @on_both
 def test_rotate_reseals_every_column(run, environment, three):
-    three.add(token(), delivery(OLD), held_write("w", OLD))
+    three.add(token(), delivery(OLD), held_write("w", OLD), webhook_target("t", OLD))
     three.add(
         OAuthAttempt(
             id="a",
@@ -147,6 +160,7 @@ def test_rotate_reseals_every_column(run, environment, three):
         "oauth_attempts": {"sealed": 1, "unreadable": []},
         "provider_errors": {"sealed": 1, "unreadable": []},
         "rule_intents": {"sealed": 1, "unreadable": []},
+        "webhook_targets": {"sealed": 1, "unreadable": []},
     }
     new = Keyring([NEW])
     for number, ciphertext in three.all(select(ConnectionRow.id, ConnectionRow.credentials)):
@@ -164,6 +178,9 @@ def test_rotate_reseals_every_column(run, environment, three):
     for column, ciphertext in zip(("content", "outcome"), contents, strict=True):
         context = column_context("held_writes", "w", column)
         assert new.decrypt(ciphertext, context=context) == b"secret"
+    [sealed_secrets] = three.all(select(WebhookTarget.secrets))
+    context = column_context("webhook_targets", "t", "secrets")
+    assert new.decrypt(sealed_secrets, context=context) == b"secret"
     [secret] = three.all(select(OAuthAttempt.secret))
     assert new.decrypt(secret, context=column_context("oauth_attempts", "a", "secret")) == b"secret"
     [trace] = three.all(select(RuleIntent.trace))

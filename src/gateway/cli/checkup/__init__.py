@@ -6,6 +6,7 @@ The checks of `doctor`.
     stores      database, Redis and clocks
     accounts    credentials, connections and upstreams
     held_writes whether writes wait, and who may release them
+    webhooks    targets of wake-up calls that cannot be called
     own_servers own mail servers, as far as the login
     runner      all checks in order
 """

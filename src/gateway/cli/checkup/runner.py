@@ -1,6 +1,6 @@
 """Runs all checks, in an order in which each needs only what earlier ones results working."""
 
-from gateway.cli.checkup import accounts, deployment, held_writes, own_servers, stores
+from gateway.cli.checkup import accounts, deployment, held_writes, own_servers, stores, webhooks
 from gateway.cli.checkup.findings import Finding, Outcome, fail, unknown
 from gateway.secrets.keyring import WeakSecret
 from gateway.settings import Settings
@@ -47,6 +47,7 @@ async def _stores(store: Database, settings: Settings, *, offline: bool) -> list
     results.append(await accounts.connections(store))
     results.append(await accounts.access_tokens(store))
     results.append(await held_writes.held_writes(store))
+    results.append(await webhooks.webhooks(store))
     if not offline:
         results.append(await accounts.providers(store, settings))
         results.append(

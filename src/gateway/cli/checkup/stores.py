@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from gateway.settings import Settings
 
 # Names of checks.
-NEED_SCHEMA = ("serving", "credentials", "decision log", "connections", "tokens", "held writes")
+NEED_SCHEMA = (
+    *("serving", "credentials", "decision log", "connections", "tokens", "held writes"),
+    "webhooks",
+)
 TIMEOUT_SECONDS = 5.0  # for each store
 _TOLERANCE_SECONDS = 2.0  # between two clocks
 
