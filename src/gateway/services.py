@@ -161,7 +161,8 @@ class Services:
 
     @cached_property
     def held_writes(self) -> HeldWriteStore:
-        return HeldWriteStore(self.database, self.keyring, self.settings.held_write_minutes)
+        minutes, look_soon = self.settings.held_write_minutes, self.webhooks.look_soon
+        return HeldWriteStore(self.database, self.keyring, minutes, on_held=look_soon)
 
     @cached_property
     def releases(self) -> Releases:

@@ -151,8 +151,8 @@ def test_every_answer_of_the_management_api_is_as_described(tmp_path, passing_de
     # A long run deletes every token before it explains: see the test of an explanation. No provider
     # fails meanwhile whose errors could be read: see tests/gateway/audit/test_provider_errors.py.
     # Chance writes no document that fits the schema: see the test of saved documents. Nor does it
-    # write a redirect URI: see the tests of sign-in. No account has shared mailboxes, and nothing
-    # waits for a person: see the test of held writes.
+    # write a redirect URI: see the tests of sign-in. No account has shared mailboxes, nothing waits
+    # for a person (see the test of held writes), and no public address can be told of what waits.
     assert unanswered(report) <= {
         "POST /api/access-tokens/{tokenId}/explain",
         "GET /api/provider-errors/{requestId}",
@@ -162,6 +162,9 @@ def test_every_answer_of_the_management_api_is_as_described(tmp_path, passing_de
         "GET /api/held-writes/{writeId}",
         "POST /api/held-writes/{writeId}/release",
         "POST /api/held-writes/{writeId}/reject",
+        "POST /api/held-write-notices",
+        "POST /api/held-write-notices/{noticeId}/rotate",
+        "DELETE /api/held-write-notices/{noticeId}",
         *(f"{method} /api/documents/{{name}}" for method in ("PUT", "GET", "DELETE")),
     }
 

@@ -8,7 +8,7 @@ of Idempotency-Keys; see `gateway.releases`.
 
 import logging
 import secrets
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import Any
@@ -19,7 +19,7 @@ from sqlalchemy import ColumnElement, case, func, or_, update
 from sqlmodel import col, select
 
 from gateway.errors import Overloaded
-from gateway.held_writes import contents
+from gateway.held_writes import contents, notices
 from gateway.secrets.keyring import Keyring
 from gateway.store.cleanup import delete_in_slices
 from gateway.store.clock import StatementClock
@@ -56,12 +56,20 @@ class HeldWriteStore:
         database: Database,
         keyring: Keyring,
         minutes: int,
+        *,
+        on_held: Callable[[], None] = lambda: None,
         clock: StatementClock | None = None,
     ) -> None:
-        """*minutes* is how long a write waits; *clock* the database's, and tests have their own."""
+        """
+        *minutes* is how long a write waits.
+
+        *on_held* is called when one was stored; *clock* is the database's, and tests have their
+        own.
+        """
         self._database = database
         self._keyring = keyring
         self._lifetime = minutes * 60_000
+        self._on_held = on_held
         self._now = clock or database.clock.now
         self.waiting = Waiting(self.find_ended)
 
@@ -124,6 +132,8 @@ class HeldWriteStore:
                 expires_at=now + self._lifetime,
             )
             session.add(row)
+            await notices.tell(self._database, session, row)
+        self._on_held()
         return row
 
     async def outcome(self, write_id: str, context: Context) -> RestResponse | WriteHeld:

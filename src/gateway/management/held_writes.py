@@ -1,4 +1,4 @@
-"""`/api/held-writes`, for admin tokens and approvers; `/api/approvers`, for admin tokens alone."""
+"""`/api/held-writes`, for admin tokens and approvers; the rest for admin tokens alone."""
 
 from typing import Annotated
 
@@ -9,9 +9,10 @@ from gateway.management import paging
 from gateway.management.bodies import body, described
 from gateway.management.paging import Filters, Pager
 from gateway.management.router import Router, RowId
-from gateway.operations.approvals import approvers, decisions, views
+from gateway.operations.approvals import approvers, decisions, notices, views
 from gateway.operations.approvals.approvers import Decider, NewApprover
 from gateway.operations.approvals.decisions import Rejection
+from gateway.operations.approvals.notices import NewNotice
 from policy.vocabulary import HeldState
 
 router = Router(prefix="/api", tags=["Held writes"])
@@ -109,3 +110,35 @@ async def delete_approver(services: AppServices, approver_id: RowId) -> None:
     """Remove an approver; what it released stays released."""
     async with services.database.writing() as session:
         await approvers.remove(session, approver_id)
+
+
+@approver_router.post("/held-write-notices", status_code=201, openapi_extra=described(NewNotice))
+async def create_notice(
+    services: AppServices, new: Annotated[NewNotice, Depends(body(NewNotice))]
+) -> views.AddedNotice:
+    """Add a URL that is told of new held writes by signed calls; the secret is shown once."""
+    async with services.database.writing() as session:
+        added = await notices.add(session, services.keyring, new)
+    services.webhooks.look_soon()
+    return added
+
+
+@approver_router.get("/held-write-notices")
+async def list_notices(services: AppServices) -> views.NoticeList:
+    """List the URLs that are told of new held writes, oldest first, without their secrets."""
+    async with services.database.reading() as session:
+        return views.NoticeList(notices=await notices.list_all(session))
+
+
+@approver_router.post("/held-write-notices/{notice_id}/rotate")
+async def rotate_notice(services: AppServices, notice_id: str) -> views.AddedNotice:
+    """Give a notice a new secret; the old one signs for a day, and a dead one is called again."""
+    async with services.database.writing() as session:
+        return await notices.rotate(session, services.keyring, notice_id)
+
+
+@approver_router.delete("/held-write-notices/{notice_id}", status_code=204)
+async def delete_notice(services: AppServices, notice_id: str) -> None:
+    """Remove a URL that is told of new held writes."""
+    async with services.database.writing() as session:
+        await notices.remove(session, notice_id)

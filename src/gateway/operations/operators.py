@@ -10,10 +10,12 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from gateway.audit.changes import note
 from gateway.auth import tokens
 from gateway.connections import shared
+from gateway.held_writes import notices
 from gateway.operations import rows, views
 from gateway.operations.inputs import DisplayName, EmailAddress, Input, Patch
 from gateway.store import timestamps
 from gateway.store.tables import AccessToken, ConnectionRow, Operator, OperatorResource
+from gateway.webhooks import targets
 
 
 class NewOperator(Input):
@@ -86,6 +88,7 @@ async def remove(session: AsyncSession, operator_id: str) -> None:
         delete(OperatorResource).where(col(OperatorResource.operator_id) == operator.id)
     )
     await tokens.revoke(session, col(AccessToken.operator_id) == operator.id)
+    await targets.delete_of(session, notices.owner(operator.id))
     await tokens.bump_policy_rev(session, resource_ids)
     await session.delete(operator)
     note(session, "removeOperator", operator_id)

@@ -98,6 +98,7 @@ class HeldWriteRow(columns.Row, table=True):
         sa.Index("ix_held_writes_state_expires_at", "state", "expires_at"),
         sa.Index("ix_held_writes_token_id_state", "token_id", "state"),
         sa.Index("ix_held_writes_created_at_id", "created_at", "id"),
+        sa.Index("ix_held_writes_state_created_at_id", "state", "created_at", "id"),
         sa.Index("ix_held_writes_ended_at", "ended_at"),
     )
 

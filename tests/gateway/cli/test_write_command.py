@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from gateway.cli.main import app
 from gateway.secrets.keyring import Keyring
-from gateway.store.further_tables import ApproverRow, HeldWriteRow
+from gateway.store.further_tables import ApproverRow, HeldWriteRow, WebhookTarget
 from gateway.store.tables import DecisionRow
 
 WORDS = {
@@ -187,3 +187,42 @@ def test_approvers_are_added_listed_and_removed(token, rows):
 def test_an_approver_of_something_unknown_is_refused(token, words):
     assert run("approver", "add", "Ada", *words).exit_code == 1
     assert loaded("approver", "list") == []
+
+
+def test_notices_are_added_rotated_listed_and_removed(token, rows):
+    words = ("write", "notice", "add", "https://hooks.example/x", "--operator", "o")
+    added = run(*words)
+    secret = added.stdout.strip()
+    (listed,) = loaded("write", "notice", "list")
+
+    assert added.exit_code == 0, added.stderr
+    assert re.fullmatch(r"whsec_[\w+/]{43}=", secret)
+    assert {**listed, "id": "", "createdAt": ""} == {
+        "id": "",
+        "url": "https://hooks.example/x",
+        "operatorId": "o",
+        "state": "active",
+        "lastError": None,
+        "createdAt": "",
+    }
+    assert secret.encode() not in rows.all(select(WebhookTarget.secrets))[0]
+    assert run("write", "notice", "rotate", listed["id"]).stdout.strip() != secret
+    assert run("write", "notice", "remove", listed["id"]).exit_code == 2  # nobody confirmed it
+    assert run("write", "notice", "remove", listed["id"], "--yes").exit_code == 0
+    assert loaded("write", "notice", "list") == []
+    assert run("write", "notice", "rotate", listed["id"]).exit_code == 1
+    changes = rows.all(select(DecisionRow.operation).order_by(DecisionRow.id))
+    assert changes == ["createNotice", "rotateNotice", "removeNotice"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("http://hooks.example",),
+        ("https://10.0.0.1/",),
+        ("https://hooks.example", "--operator", "x"),
+    ],
+)
+def test_a_notice_that_cannot_be_told_is_refused(token, words):
+    assert run("write", "notice", "add", *words).exit_code == 1
+    assert loaded("write", "notice", "list") == []

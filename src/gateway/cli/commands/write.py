@@ -6,7 +6,7 @@ provider.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,12 +15,17 @@ from gateway.cli.console import info, output, report, report_rows
 from gateway.cli.options import AsJson, Yes, confirm, option, refuse
 
 if TYPE_CHECKING:
+    from sqlmodel.ext.asyncio.session import AsyncSession
+
     from gateway.cli.stores import Store
-    from gateway.operations.approvals.views import HeldWrite, ShownHeldWrite
+    from gateway.operations.approvals.views import AddedNotice, HeldWrite, ShownHeldWrite
 
 app = typer.Typer(help="Writes that wait for a person.", no_args_is_help=True)
 approvers = typer.Typer(help="People who release held writes.", no_args_is_help=True)
+notices = typer.Typer(help="URLs that are told of new held writes.", no_args_is_help=True)
+app.add_typer(notices, name="notice")
 Ids = Annotated[list[str], typer.Argument(help="Their ids.")]
+NoticeId = Annotated[str, typer.Argument(help="Its id.")]
 
 MAX_LISTED = 200
 _COLUMNS = {
@@ -31,6 +36,13 @@ _COLUMNS = {
     "tokenName": "NAME",
     "createdAt": "ASKED",
     "expiresAt": "UNTIL",
+}
+_NOTICE = {
+    "id": "ID",
+    "url": "URL",
+    "operatorId": "OPERATOR",
+    "state": "STATE",
+    "lastError": "LAST ERROR",
 }
 _APPROVER = {"id": "ID", "name": "NAME", "operatorIds": "OPERATORS", "resourceIds": "RESOURCES"}
 
@@ -156,6 +168,72 @@ def _describe(shown: "ShownHeldWrite", write_line: Callable[[str], None]) -> Non
     write("  With the arguments:")
     for line in json.dumps(shown.arguments, ensure_ascii=False, indent=2).splitlines():
         write(f"  {line}")
+
+
+@notices.command("add")
+def add_notice(
+    url: Annotated[str, typer.Argument(help="An https URL of a public address.")],
+    operator: Annotated[
+        str | None, typer.Option(help="The operator whose writes it is told of. Default: all.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Add a URL that is told of new held writes; the secret is written to standard output."""
+    from gateway.operations.approvals import notices as operations
+    from gateway.operations.validation import validated
+
+    new = validated(operations.NewNotice, {"url": url, "operatorId": operator})
+    _report_secret(lambda store, session: operations.add(session, store.keyring, new), as_json)
+
+
+@notices.command("rotate")
+def rotate_notice(notice_id: NoticeId, as_json: AsJson = False) -> None:
+    """Give a notice a new secret, which is written to standard output; both sign for a day."""
+    from gateway.operations.approvals import notices as operations
+
+    _report_secret(
+        lambda store, session: operations.rotate(session, store.keyring, notice_id), as_json
+    )
+
+
+@notices.command("list")
+def list_notices(as_json: AsJson = False) -> None:
+    """List the URLs that are told of new held writes, oldest first."""
+    from gateway.cli.stores import read_store
+    from gateway.operations.approvals.notices import list_all
+
+    report_rows(read_store(list_all), _NOTICE, as_json=as_json)
+
+
+@notices.command("remove")
+def remove_notice(notice_id: NoticeId, yes: Yes = False, as_json: AsJson = False) -> None:
+    """Remove a URL that is told of new held writes."""
+    from gateway.cli.stores import write_store
+    from gateway.operations.approvals import notices as operations
+
+    confirm(f"Remove notice {notice_id}?", yes=yes)
+    write_store(lambda session: operations.remove(session, notice_id))
+    report({"id": notice_id}, f"Notice {notice_id} is removed.", as_json=as_json)
+
+
+def _report_secret(
+    work: "Callable[[Store, AsyncSession], Awaitable[AddedNotice]]", as_json: bool
+) -> None:
+    from gateway.cli.stores import in_store
+    from gateway.store.conflicts import retried
+
+    @retried
+    async def write(store: "Store") -> "AddedNotice":
+        async with store.database.writing() as session:
+            return await work(store, session)
+
+    changed = in_store(write)
+
+    def write_text() -> None:
+        output(changed.secret)
+        info(f"Calls of notice {changed.id} are signed with it. It is not shown again.")
+
+    report(changed, write_text, as_json=as_json)
 
 
 @approvers.command("add")

@@ -69,3 +69,30 @@ class HeldWritePage(View):
     writes: Annotated[list[HeldWrite], about("Newest first.")]
     next_page_token: Annotated[str | None, about("Of the next page; null on the last one.")]
     has_more: Annotated[bool, about("Whether there is a next page.")]
+
+
+class ListedNotice(View):
+    """A URL that is told of new held writes."""
+
+    id: Annotated[str, about("Its id.")]
+    url: Annotated[str, about("Where it is told.")]
+    operator_id: Annotated[
+        str | None, about("The only operator whose writes it is told of; null: all.")
+    ]
+    state: Annotated[str, about("`active`, or `dead`: it is not called any more.")]
+    last_error: Annotated[
+        str | None, about("How its last call failed; null if it did not, or none was made.")
+    ]
+    created_at: Annotated[Moment, about("When it was added.")]
+
+
+class AddedNotice(ListedNotice):
+    """A URL that is told of new held writes, with its new secret."""
+
+    secret: Annotated[str, about("The secret that signs the calls, shown this once.")]
+
+
+class NoticeList(View):
+    """The URLs that are told of new held writes."""
+
+    notices: Annotated[list[ListedNotice], about("All of them, oldest first.")]
