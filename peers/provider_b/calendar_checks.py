@@ -245,3 +245,27 @@ async def schedule(client, strict, refused):
     assert found[1].error.response_code == "ErrorMailRecipientNotFound"
     too_long = client.me.calendar.get_schedule.post(body("2026-06-21T00:00:00"))
     await refused(too_long, 400, "ErrorTimeIntervalTooBig")
+
+
+async def sharing(reader, asked, strict, refused):
+    """Read a calendar of somebody else: its private event shows when it is, and nothing else."""
+    team = reader.users.by_user_id("team@provider-b.example")
+    calendar = strict(await team.calendar.get())
+    assert calendar.owner.address == "team@provider-b.example"
+    assert (calendar.can_edit, calendar.can_view_private_items) == (False, False)
+    parameters = View.CalendarViewRequestBuilderGetQueryParameters(
+        start_date_time="2026-03-20T00:00:00Z",
+        end_date_time="2026-03-21T00:00:00Z",
+        orderby=["start/dateTime"],
+    )
+    plan, private = strict(await team.calendar_view.get(asked(parameters, Prefer=UTC))).value
+    assert (plan.subject, plan.location.display_name) == ("Plan", "Room 5")
+    assert (private.subject, private.location.display_name) == ("Private Appointment", "")
+    assert private.start.date_time == "2026-03-20T11:00:00.0000000"
+    own = team.calendars.by_calendar_id(calendar.id).events
+    assert strict(await own.by_event_id(plan.id).get()).subject == "Plan"
+    await refused(own.by_event_id(private.id).get(), 404, "ErrorItemNotFound")
+    await refused(team.calendar.events.get(), 404, "ErrorItemNotFound")
+    await refused(team.calendars.get(), 404, "ErrorItemNotFound")
+    new = Event(subject="x", start=plan.start, end=plan.end)
+    await refused(team.calendar.events.post(new), 403, "ErrorAccessDenied")

@@ -534,6 +534,8 @@ async def main():
         await identity(facts)
         diary, _ = connect(facts, facts["calendar"])
         await calendar_checks.agree(diary, facts["meetings"], asked, strict, refused)
+        reader, _ = connect(facts, facts["reading"])
+        await calendar_checks.sharing(reader, asked, strict, refused)
         kinds = control(facts, "GET", "/calls/provider-b")
         assert kinds is not None
     print(

@@ -3,13 +3,16 @@
 from datetime import UTC, date, datetime, time, timedelta
 from email.message import EmailMessage
 
+from sandbox.calendar.records import EventContent, NewEvent, from_instant
 from sandbox.provider_b.mailbox_rights import grant
+from sandbox.provider_b.outlook_calendar.calendar_roles import CalendarRole, share
 from sandbox.world.calendar import calendars, events
 from sandbox.world.accounts import demo_accounts
 from sandbox.world.calendar.meetings import instant, occurrences
 
 START = 1_767_600_000_000  # 2026-01-05T08:00:00Z
 MINE = "me@provider-b.example"
+READER = "reader@provider-b.example"  # a person with a role in the team's calendar alone
 SHARED = ("Mail.ReadWrite.Shared", "Mail.Send.Shared")
 SCOPES = ("Mail.ReadWrite", "Mail.Send", "User.Read", "MailboxSettings.ReadWrite")
 
@@ -29,15 +32,33 @@ def fill(sandbox):
     mails.add_label("provider-b", "Home")
     mails.add("provider-b-shared", _message_bytes(91), folder="inbox", received_ms=START)
     grant(sandbox.state.database, "provider-b-shared", MINE, ("full-access", "send-as"))
+    _share_calendar(sandbox)
     return {
         "shared": tokens.issue("providerB", MINE, (*SCOPES, *SHARED)),
         "token": tokens.issue("providerB", MINE, SCOPES),
         "calendar": tokens.issue("providerB", MINE, ("Calendars.ReadWrite", "User.Read")),
         "meetings": _meetings(sandbox),
+        "reading": tokens.issue("providerB", READER, ("Calendars.Read.Shared",)),
         "reader": tokens.issue("providerB", MINE, ("Mail.Read",)),
         "application": tokens.issue("providerB", "app", ("Mail.Read",), app_only=True),
         "refresh": tokens.issue_refresh("providerB", MINE, SCOPES),
     }
+
+
+def _share_calendar(sandbox):
+    """Let a person read the calendar of the shared mailbox, but not its private event."""
+    calendar = sandbox.state.calendars.primary("provider-b-shared")
+    for hour, title in ((9, "Plan"), (11, "Doctor")):
+        start = datetime(2026, 3, 20, hour, tzinfo=UTC)
+        content = EventContent(
+            start=from_instant(start),
+            end=from_instant(start + timedelta(hours=1)),
+            title=title,
+            location="Room 5",
+            is_private=title == "Doctor",
+        )
+        sandbox.state.calendars.add_events(calendar, (NewEvent(content=content),))
+    share(sandbox.state.database, calendar, READER, CalendarRole.READ)
 
 
 def _meetings(sandbox):

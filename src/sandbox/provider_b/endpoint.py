@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import NAMESPACE_DNS, uuid5
 
-from sandbox.http import Handler, Request, Response, Router
+from sandbox.http import Request, Response, Router
 from sandbox.mail.ids import PROVIDER_B
 from sandbox.provider_b.mailbox_rights import OPENS, SENDS, Right, rights_in
 from sandbox.provider_b.odata.schema import QueryError
@@ -87,7 +87,7 @@ class UserCall:
         page_size: The preferred page size; None when there is none.
         zone: The preferred time zone of event times, as the client named it; None for UTC.
         rights: Those of the signed-in person in the user's shared mailbox; None: it is the
-            person's own.
+            person's own. Calendars have roles besides.
     """
 
     request: Request
@@ -186,14 +186,6 @@ class UserEndpoints:
         self._state = state
         self._mailbox = mailbox
         self.routes = Router()
-
-    def handler(self) -> Handler:
-        """Return the handler; paths without a route are left to other handlers."""
-
-        async def handle(request: Request) -> Response | None:
-            return self.answer(request)
-
-        return handle
 
     def answer(self, request: Request) -> Response | None:
         """Return the response to a call; None when the path has no route here."""

@@ -55,7 +55,7 @@ def requested_fields(agendas):
     return " ".join(
         value
         for call in agendas.calls()
-        if not call["path"].endswith(("/calendarList", "/me/calendars"))
+        if not call["path"].endswith(("/calendarList", "/calendars"))
         for name in ("fields", "$select", "$expand")
         for value in call["query"].get(name, ())
     )

@@ -57,6 +57,8 @@ CONNECTOR = Connector(
             url_setting="provider_b_url",
             read_scopes=(*IDENTITY_OF_MICROSOFT, "Calendars.Read", "User.Read"),
             addresses="providers.microsoft_user:read_addresses",
+            shares=True,
+            shared_read_scopes=("Calendars.Read.Shared",),
         ),
     ),
 )

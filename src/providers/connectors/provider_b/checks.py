@@ -2,10 +2,12 @@
 
 import msgspec
 
+from providers.calendar.calendar_memory import CalendarMemory
 from providers.connectors.provider_b import batch
 from providers.connectors.provider_b.account_cache import PREFER
 from providers.connectors.provider_b.batch import BATCH_WEIGHT
 from providers.connectors.provider_b.graph_user import GraphUser
+from providers.connectors.provider_b.outlook_calendar.calendars import OutlookCalendars
 from providers.failures import TimedOut
 from providers.microsoft_user import OWN_ADDRESS
 from providers.odata import MAX_BATCH, call_batch
@@ -68,11 +70,8 @@ async def _page(account: Account) -> Observation:
 
 
 async def _calendars(account: Account) -> Observation:
-    params = (("$select", "id"), ("$top", "100"))
-    response = await account.upstream.call(
-        "GET", *_user(account).root, "calendars", params=params, headers=PREFER
-    )
-    count = len(response.decode(_Page).value)
+    port = OutlookCalendars(_user(account), CalendarMemory())
+    count = len(await port.calendars())
     return expect(count > 0, f"The account lists {count} calendars.", "It lists no calendar.")
 
 

@@ -3,6 +3,7 @@ Outlook calendars by Microsoft Graph.
 
     routes               all routes of calendars
     calendar_access      permissions, and lookup of calendars and events
+    calendar_roles       roles of people in calendars of somebody else
     calendars            endpoints of calendars and calendar groups
     listing              lists of events, single events, instances of a series
     writing              endpoints that create, change, delete and answer events

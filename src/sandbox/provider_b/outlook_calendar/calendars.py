@@ -8,13 +8,12 @@ from uuid import NAMESPACE_URL, uuid5
 
 from sandbox.calendar.records import StoredCalendar
 from sandbox.http import Response
-from sandbox.mail.ids import PROVIDER_B
 from sandbox.provider_b.endpoint import UserCall, UserEndpoints
 from sandbox.provider_b.odata import query_options
 from sandbox.provider_b.odata.schema import Kind, Shape
 from sandbox.provider_b.outlook_calendar.calendar_access import READ_BASIC, WRITE, CalendarAccess
 from sandbox.provider_b.outlook_mail.mailbox import check_id
-from sandbox.provider_b.responses import GraphError, empty, not_found, ok
+from sandbox.provider_b.responses import GraphError, access_denied, empty, not_found, ok
 
 _OWNER = Shape(
     name="microsoft.graph.emailAddress", members={"name": Kind.STRING, "address": Kind.STRING}
@@ -70,12 +69,14 @@ class CalendarEndpoints:
             add("DELETE", f"{root}/{{calendar}}", self.delete)
 
     def list(self, call: UserCall, group: str = "") -> Response:
-        """``GET /calendars``."""
-        call.require_scope(*READ_BASIC)
+        """``GET /calendars``: 404 for people with roles in single calendars of the mailbox."""
+        access = self._access.opened(call, *READ_BASIC)
+        if not access.is_whole:
+            raise not_found()
         check_group(group)
         options = query_options.parse(call.request.query, _SHAPE, expandable={}, max_top=1000)
         records = query_options.filter_and_sort(
-            [self._record(calendar) for calendar in self._access.calendars()], options
+            [_record(access, calendar) for calendar in access.calendars()], options
         )
         top = options.top or call.page_size or _DEFAULT_TOP
         start = options.skip or 0
@@ -93,32 +94,34 @@ class CalendarEndpoints:
 
     def get(self, call: UserCall, calendar: str = "", group: str = "") -> Response:
         """``GET /calendars/{id}``, and ``GET /calendar`` for the default calendar."""
-        call.require_scope(*READ_BASIC)
+        access = self._access.opened(call, *READ_BASIC)
         check_group(group)
-        return self._answer(call, self._access.calendar(calendar))
+        return _answer(call, access, access.calendar(calendar))
 
     def create(self, call: UserCall, group: str = "") -> Response:
         """``POST /calendars``: 201, or 409 when the name is taken."""
-        call.require_scope(*WRITE)
+        access = self._access.opened(call, *WRITE)
+        if not access.is_whole:
+            raise access_denied()
         check_group(group)
-        name = self._free_name(call)
-        zone = self._store.primary(PROVIDER_B).zone
-        return self._answer(call, self._store.add_calendar(PROVIDER_B, name, zone=zone), 201)
+        name = _free_name(call, access)
+        added = self._store.add_calendar(access.mailbox, name, zone=access.primary().zone)
+        return _answer(call, access, added, 201)
 
     def patch(self, call: UserCall, calendar: str = "", group: str = "") -> Response:
         """``PATCH /calendars/{id}``: the name."""
-        call.require_scope(*WRITE)
+        access = self._access.opened(call, *WRITE)
         check_group(group)
-        stored = self._access.writable(calendar)
+        stored = access.writable(calendar)
         if "name" in call.json() and call.json()["name"] != stored.name:
-            stored = self._store.put_calendar(replace(stored, name=self._free_name(call)))
-        return self._answer(call, stored)
+            stored = self._store.put_calendar(replace(stored, name=_free_name(call, access)))
+        return _answer(call, access, stored)
 
     def delete(self, call: UserCall, calendar: str, group: str = "") -> Response:
         """``DELETE /calendars/{id}``: any but the default calendar."""
-        call.require_scope(*WRITE)
+        access = self._access.opened(call, *WRITE)
         check_group(group)
-        stored = self._access.writable(calendar)
+        stored = access.writable(calendar)
         if stored.is_primary:
             raise GraphError(
                 400, "ErrorDeleteDistinguishedFolder", "Distinguished folders cannot be deleted."
@@ -128,7 +131,7 @@ class CalendarEndpoints:
 
     def groups(self, call: UserCall) -> Response:
         """``GET /calendarGroups``."""
-        call.require_scope(*READ_BASIC)
+        self._access.opened(call, *READ_BASIC)
         options = query_options.parse(call.request.query, _GROUP, expandable={})
         group = {
             "id": _GROUP_ID,
@@ -138,41 +141,6 @@ class CalendarEndpoints:
         }
         body = {"@odata.context": call.odata_context("calendarGroups")}
         return ok({**body, "value": [query_options.select_members(group, options.select)]})
-
-    def _answer(self, call: UserCall, calendar: StoredCalendar, status: int = 200) -> Response:
-        options = query_options.parse(call.request.query, _SHAPE, expandable={})
-        context = {"@odata.context": call.odata_context("calendars/$entity")}
-        record = query_options.select_members(self._record(calendar), options.select)
-        return ok({**context, **record}, status)
-
-    def _free_name(self, call: UserCall) -> str:
-        name = call.json().get("name")
-        if not isinstance(name, str) or not name.strip():
-            raise GraphError(400, "ErrorInvalidParameter", "The calendar's name is missing.")
-        if name.casefold() in {calendar.name.casefold() for calendar in self._access.calendars()}:
-            raise GraphError(
-                409, "ErrorFolderExists", "A folder with the specified name already exists."
-            )
-        return name
-
-    def _record(self, calendar: StoredCalendar) -> dict[str, Any]:
-        owner = self._access.state.mails.account(PROVIDER_B)
-        return {
-            "id": calendar.id,
-            "name": calendar.name,
-            "color": "auto",
-            "hexColor": "" if calendar.is_primary else calendar.colour,
-            "isDefaultCalendar": calendar.is_primary,
-            "changeKey": f"DwAAABYAAAAC{b64encode(calendar.change.to_bytes(9, 'big')).decode()}",
-            "canShare": calendar.is_primary,
-            "canViewPrivateItems": calendar.can_edit,
-            "canEdit": calendar.can_edit,
-            "allowedOnlineMeetingProviders": ["teamsForBusiness"],
-            "defaultOnlineMeetingProvider": "teamsForBusiness",
-            "isTallyingResponses": calendar.is_primary,
-            "isRemovable": not calendar.is_primary,
-            "owner": {"name": owner.name, "address": owner.email},
-        }
 
 
 def check_group(group: str) -> None:
@@ -185,3 +153,43 @@ def check_group(group: str) -> None:
     if group and group != _GROUP_ID:
         check_id(group)
         raise not_found()
+
+
+def _answer(
+    call: UserCall, access: CalendarAccess, calendar: StoredCalendar, status: int = 200
+) -> Response:
+    options = query_options.parse(call.request.query, _SHAPE, expandable={})
+    context = {"@odata.context": call.odata_context("calendars/$entity")}
+    record = query_options.select_members(_record(access, calendar), options.select)
+    return ok({**context, **record}, status)
+
+
+def _free_name(call: UserCall, access: CalendarAccess) -> str:
+    name = call.json().get("name")
+    if not isinstance(name, str) or not name.strip():
+        raise GraphError(400, "ErrorInvalidParameter", "The calendar's name is missing.")
+    if name.casefold() in {calendar.name.casefold() for calendar in access.calendars()}:
+        raise GraphError(
+            409, "ErrorFolderExists", "A folder with the specified name already exists."
+        )
+    return name
+
+
+def _record(access: CalendarAccess, calendar: StoredCalendar) -> dict[str, Any]:
+    is_owners = not access.person
+    return {
+        "id": calendar.id,
+        "name": calendar.name,
+        "color": "auto",
+        "hexColor": "" if calendar.is_primary else calendar.colour,
+        "isDefaultCalendar": calendar.is_primary,
+        "changeKey": f"DwAAABYAAAAC{b64encode(calendar.change.to_bytes(9, 'big')).decode()}",
+        "canShare": calendar.is_primary and is_owners,
+        "canViewPrivateItems": calendar.can_edit and access.sees_private(calendar),
+        "canEdit": access.can_edit(calendar),
+        "allowedOnlineMeetingProviders": ["teamsForBusiness"],
+        "defaultOnlineMeetingProvider": "teamsForBusiness",
+        "isTallyingResponses": calendar.is_primary,
+        "isRemovable": not calendar.is_primary and is_owners,
+        "owner": {"name": access.owner.name, "address": access.account},
+    }

@@ -2,6 +2,7 @@
 
 from base64 import b64encode
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -150,6 +151,19 @@ def event_record(
         "responseStatus": {"response": _my_response(content, mine=mine), "time": NEVER},
         **_content_members(content, account, zone, body_type),
     }
+
+
+def without_details(occurrence: Occurrence) -> Occurrence:
+    """Return a private event as people see it who may only see when the owner is busy."""
+    content = EventContent(
+        start=occurrence.content.start,
+        end=occurrence.content.end,
+        title="Private Appointment",
+        status=occurrence.content.status,
+        shows_as=occurrence.content.shows_as,
+        is_private=True,
+    )
+    return replace(occurrence, content=content)
 
 
 def is_mine(content: EventContent, account: str) -> bool:

@@ -1,7 +1,7 @@
-"""The endpoint of free and busy times, ``getSchedule``, of the account's default calendar."""
+"""The endpoint of free and busy times, ``getSchedule``, of the default calendars of users."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
@@ -9,8 +9,8 @@ from typing import Any
 
 from sandbox.calendar.records import Occurrence, Window, from_local
 from sandbox.http import Response
-from sandbox.mail.ids import PROVIDER_B
 from sandbox.provider_b.endpoint import UserCall
+from sandbox.provider_b.outlook_calendar import calendar_roles
 from sandbox.provider_b.outlook_calendar.calendar_access import (
     READ_BASIC,
     CalendarAccess,
@@ -47,12 +47,14 @@ class _ScheduleQuery:
 class GetScheduleEndpoint:
     """The endpoint."""
 
-    def __init__(self, access: CalendarAccess) -> None:
+    def __init__(self, access: CalendarAccess, others: Iterable[CalendarAccess]) -> None:
+        """*others*: the mailboxes of other users."""
         self._access = access
+        self._users = (access, *others)
 
     def answer(self, call: UserCall) -> Response:
         """``POST /calendar/getSchedule``: an unknown address has an error instead of a schedule."""
-        call.require_scope(*READ_BASIC)
+        self._access.opened(call, *READ_BASIC)
         check_zone(call)
         wanted = {name.lower(): value for name, value in call.json().items()}
         query = _read_query(wanted)
@@ -66,21 +68,27 @@ class GetScheduleEndpoint:
         return ok({"@odata.context": context, "value": value})
 
     def _information(self, call: UserCall, name: str, query: _ScheduleQuery) -> dict[str, Any]:
-        if name.casefold() != self._access.account.casefold():
-            error = {
-                "message": f"Email address not resolved: {name}",
-                "responseCode": "ErrorMailRecipientNotFound",
-            }
-            return {"scheduleId": name, "availabilityView": "", "error": error}
-        calendar = self._access.state.calendars.primary(PROVIDER_B)
+        user = self._users_access(name)
+        if user is None:
+            return _failed(
+                name, "ErrorMailRecipientNotFound", f"Email address not resolved: {name}"
+            )
+        access = user.seen_by(call)
+        calendar = access.primary()
+        role = access.role(calendar)
+        if role is calendar_roles.CalendarRole.NONE:
+            return _failed(name, "ErrorNoFreeBusyAccess", "No free/busy access.")
         occurrences = sorted(
-            self._access.between(calendar, query.window),
+            access.between(calendar, query.window),
             key=lambda occurrence: occurrence.content.start.instant,
         )
+        has_subjects = role in calendar_roles.READS_SUBJECTS
         return {
             "scheduleId": name,
             "availabilityView": _availability_view(occurrences, query),
-            "scheduleItems": [_item(call, occurrence) for occurrence in occurrences],
+            "scheduleItems": [
+                _item(call, occurrence, has_subject=has_subjects) for occurrence in occurrences
+            ],
             "workingHours": {
                 "daysOfWeek": ["monday", "tuesday", "wednesday", "thursday", "friday"],
                 "startTime": "08:00:00.0000000",
@@ -89,8 +97,18 @@ class GetScheduleEndpoint:
             },
         }
 
+    def _users_access(self, name: str) -> CalendarAccess | None:
+        return next(
+            (user for user in self._users if user.account.casefold() == name.casefold()), None
+        )
 
-def _item(call: UserCall, occurrence: Occurrence) -> dict[str, Any]:
+
+def _failed(name: str, code: str, message: str) -> dict[str, Any]:
+    error = {"message": message, "responseCode": code}
+    return {"scheduleId": name, "availabilityView": "", "error": error}
+
+
+def _item(call: UserCall, occurrence: Occurrence, *, has_subject: bool) -> dict[str, Any]:
     content = occurrence.content
     record: dict[str, Any] = {
         "isPrivate": content.is_private,
@@ -98,7 +116,7 @@ def _item(call: UserCall, occurrence: Occurrence) -> dict[str, Any]:
         "start": date_time_time_zone(content.start, call.zone),
         "end": date_time_time_zone(content.end, call.zone),
     }
-    if not content.is_private:
+    if has_subject and not content.is_private:
         record |= {"subject": content.title or "", "location": content.location}
     return record
 

@@ -41,44 +41,46 @@ class EventReadEndpoints:
 
     def events(self, call: UserCall, calendar: str = "") -> Response:
         """``GET …/events``: single events and series, nothing expanded."""
-        call.require_scope(*READ_BASIC)
-        occurrences = self._access.masters(self._access.calendar(calendar))
-        return self._page(call, occurrences, path="events")
+        access = self._access.opened(call, *READ_BASIC)
+        occurrences = access.masters(access.calendar(calendar))
+        return self._page(call, access, occurrences, path="events")
 
     def view(self, call: UserCall, calendar: str = "") -> Response:
         """``GET …/calendarView``: the events of the window, with series expanded."""
-        call.require_scope(*READ_BASIC)
+        access = self._access.opened(call, *READ_BASIC)
         window = _window(call)
-        occurrences = list(self._access.between(self._access.calendar(calendar), window))
+        occurrences = list(access.between(access.calendar(calendar), window))
         # Without `$orderby` Graph starts with the latest event.
         occurrences.sort(key=lambda occurrence: occurrence.content.start.instant, reverse=True)
-        return self._page(call, occurrences, path="calendarView", unselectable=_NOT_SELECTABLE)
+        return self._page(
+            call, access, occurrences, path="calendarView", unselectable=_NOT_SELECTABLE
+        )
 
     def instances(self, call: UserCall, event: str, calendar: str = "") -> Response:
         """``GET …/events/{id}/instances``."""
-        call.require_scope(*READ_BASIC)
+        access = self._access.opened(call, *READ_BASIC)
         window = _window(call)
-        series = self._access.find(event, calendar)
+        series = access.find(event, calendar)
         if series.original is not None or series.event.recurrence is None:
             raise not_found()
         occurrences = [
             candidate
-            for candidate in self._access.state.calendars.occurrences(series.event, window)
-            if self._access.is_seen(candidate)
+            for candidate in access.state.calendars.occurrences(series.event, window)
+            if access.is_seen(candidate)
         ]
         occurrences.sort(key=lambda occurrence: occurrence.content.start.instant)
-        return self._page(call, occurrences, path=f"events('{event}')/instances")
+        return self._page(call, access, occurrences, path=f"events('{event}')/instances")
 
     def get(self, call: UserCall, event: str, calendar: str = "") -> Response:
         """``GET …/events/{id}``: an event, a series or an occurrence."""
-        call.require_scope(*READ_BASIC)
-        return self.answer_with(call, self._access.find(event, calendar))
+        access = self._access.opened(call, *READ_BASIC)
+        return self.answer_with(call, access.find(event, calendar))
 
     def answer_with(self, call: UserCall, occurrence: Occurrence, *, status: int = 200) -> Response:
         """Return one event by the query options of the call."""
         check_zone(call)
         options = query_options.parse(call.request.query, SHAPE, expandable={})
-        record = self._access.record(call, occurrence)
+        record = self._access.seen_by(call).record(call, occurrence)
         selected = query_options.select_members(record, options.select)
         headers = {"etag": record["@odata.etag"]}
         if status == 201:
@@ -91,6 +93,7 @@ class EventReadEndpoints:
     def _page(
         self,
         call: UserCall,
+        access: CalendarAccess,
         events: Iterable[Occurrence],
         *,
         path: str,
@@ -98,7 +101,7 @@ class EventReadEndpoints:
     ) -> Response:
         check_zone(call)
         options = _options(call)
-        occurrences = self._chosen(call, events, options)
+        occurrences = _chosen(call, access, events, options)
         top = options.top or min(call.page_size or DEFAULT_TOP, MAX_TOP)
         start = options.skip or 0
         body: dict[str, Any] = {"@odata.context": call.odata_context(path)}
@@ -108,7 +111,7 @@ class EventReadEndpoints:
         if options.select and not select:
             select = ("id",)
         body["value"] = [
-            query_options.select_members(self._access.record(call, occurrence), select)
+            query_options.select_members(access.record(call, occurrence), select)
             for occurrence in occurrences[start : start + top]
         ]
         if start + top < len(occurrences):
@@ -116,16 +119,15 @@ class EventReadEndpoints:
             body["@odata.nextLink"] = link
         return ok(body)
 
-    def _chosen(
-        self, call: UserCall, events: Iterable[Occurrence], options: Options
-    ) -> list[Occurrence]:
-        """Filter and sort events by their records in UTC, whatever the preferred zone."""
-        if options.filter is None and not options.orderby:
-            return list(events)
-        records = [
-            _EventRecord(self._access.record(call, event, zone="UTC"), event) for event in events
-        ]
-        return [row.one for row in query_options.filter_and_sort(records, options)]
+
+def _chosen(
+    call: UserCall, access: CalendarAccess, events: Iterable[Occurrence], options: Options
+) -> list[Occurrence]:
+    """Filter and sort events by their records in UTC, whatever the preferred zone."""
+    if options.filter is None and not options.orderby:
+        return list(events)
+    records = [_EventRecord(access.record(call, event, zone="UTC"), event) for event in events]
+    return [row.one for row in query_options.filter_and_sort(records, options)]
 
 
 class _EventRecord:

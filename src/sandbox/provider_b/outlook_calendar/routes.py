@@ -4,7 +4,8 @@ Routes of calendars, events, calendar views and schedules.
 See docs/spec/upstream/outlook-calendar.md.
 """
 
-from sandbox.http import Handler, Response
+from sandbox.http import Handler, Request, Response
+from sandbox.mail.ids import PROVIDER_B, SHARED_B
 from sandbox.provider_b.endpoint import UserCall, UserEndpoint, UserEndpoints
 from sandbox.provider_b.outlook_calendar.calendar_access import CalendarAccess
 from sandbox.provider_b.outlook_calendar.calendars import CalendarEndpoints, check_group
@@ -20,11 +21,21 @@ _ROOTS = ("", "/calendar", "/calendars/{calendar}", _GROUPED)
 
 def create_handler(state: SandboxState) -> Handler:
     """Return the handler of calendars below ``/v1.0``."""
-    endpoints = UserEndpoints(state)
-    access = CalendarAccess(state)
+    team = CalendarAccess(state=state, mailbox=SHARED_B, is_shared=True)
+    person = CalendarAccess(state=state, mailbox=PROVIDER_B, is_shared=False)
+    shared, own = _endpoints(team, person), _endpoints(person, team)
+
+    async def handle(request: Request) -> Response | None:
+        return shared.answer(request) or own.answer(request)
+
+    return handle
+
+
+def _endpoints(access: CalendarAccess, other: CalendarAccess) -> UserEndpoints:
+    endpoints = UserEndpoints(access.state, access.mailbox)
     listing = EventReadEndpoints(access)
     writing = EventWriteEndpoints(access, listing)
-    schedule = GetScheduleEndpoint(access)
+    schedule = GetScheduleEndpoint(access, [other])
 
     def add(method: str, pattern: str, endpoint: UserEndpoint) -> None:
         is_grouped = pattern.startswith(_GROUPED)
@@ -45,7 +56,7 @@ def create_handler(state: SandboxState) -> Handler:
         add("POST", f"{event_path}/tentativelyAccept", writing.tentatively)
     add("POST", "/calendar/getSchedule", schedule.answer)
     CalendarEndpoints(access).add_routes(endpoints)
-    return endpoints.handler()
+    return endpoints
 
 
 def _without_group(endpoint: UserEndpoint) -> UserEndpoint:

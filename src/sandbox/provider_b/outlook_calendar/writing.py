@@ -8,8 +8,6 @@ from uuid import uuid4
 from sandbox.calendar.records import EventContent, NewEvent, Occurrence
 from sandbox.calendar.store import as_single_occurrence
 from sandbox.http import Response
-from sandbox.mail.ids import PROVIDER_B
-from sandbox.mail.store import Account
 from sandbox.provider_b.endpoint import UserCall
 from sandbox.provider_b.outlook_calendar import event_bodies, event_views, recurrence_patterns
 from sandbox.provider_b.outlook_calendar.calendar_access import WRITE, CalendarAccess
@@ -31,10 +29,11 @@ class EventWriteEndpoints:
 
     def create(self, call: UserCall, calendar: str = "") -> Response:
         """``POST …/events``: 201."""
-        call.require_scope(*WRITE)
-        stored = self._access.writable(calendar)
+        stored = self._access.opened(call, *WRITE).writable(calendar)
         body = call.json()
-        content = event_bodies.read_content(body, None, account=self._account(), seed=str(uuid4()))
+        content = event_bodies.read_content(
+            body, None, account=self._access.owner, seed=str(uuid4())
+        )
         recurrence = recurrence_patterns.from_pattern(body.get("recurrence"), content.start)
         with _validated():
             new = NewEvent(content=content, recurrence=recurrence)
@@ -49,7 +48,7 @@ class EventWriteEndpoints:
         if not mine and _ORGANIZER_ONLY & body.keys():
             raise access_denied()
         content = event_bodies.read_content(
-            body, occurrence.content, account=self._account(), seed=str(uuid4())
+            body, occurrence.content, account=self._access.owner, seed=str(uuid4())
         )
         if occurrence.original is not None:
             with _validated():
@@ -92,7 +91,7 @@ class EventWriteEndpoints:
     def decline(self, call: UserCall, event: str, calendar: str = "") -> Response:
         """``POST …/decline``: 202; the event is removed from the calendar."""
         answer = self._respond(call, event, calendar, "declined")
-        self._remove(self._access.find(event, calendar))
+        self._remove(self._access.seen_by(call).find(event, calendar))
         return answer
 
     def tentatively(self, call: UserCall, event: str, calendar: str = "") -> Response:
@@ -119,9 +118,9 @@ class EventWriteEndpoints:
         return empty(202)
 
     def _writable(self, call: UserCall, event: str, calendar: str) -> Occurrence:
-        call.require_scope(*WRITE)
-        occurrence = self._access.find(event, calendar)
-        if not self._store.calendar_of(occurrence.event).can_edit:
+        access = self._access.opened(call, *WRITE)
+        occurrence = access.find(event, calendar)
+        if not access.can_edit(self._store.calendar_of(occurrence.event)):
             raise access_denied()
         wanted = call.request.headers.get("if-match", "*")
         if wanted not in ("*", event_views.etag(occurrence.event)):
@@ -152,9 +151,6 @@ class EventWriteEndpoints:
                     overrides=others,
                 )
             )
-
-    def _account(self) -> Account:
-        return self._access.state.mails.account(PROVIDER_B)
 
 
 @contextmanager

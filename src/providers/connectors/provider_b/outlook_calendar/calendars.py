@@ -12,13 +12,14 @@ from providers.connectors.provider_b import batch
 from providers.connectors.provider_b.graph_user import GraphUser
 from providers.connectors.provider_b.outlook_calendar import mapping, selected_fields
 from providers.connectors.provider_b.outlook_calendar.response_types import (
+    CalendarEntry,
     CalendarPage,
     Event,
     EventPage,
     page_of,
 )
 from providers.connectors.provider_b.paging import P, pages
-from providers.failures import Broken, TooMuch
+from providers.failures import NOT_SHARED, Broken, Inaccessible, Missing, TooMuch
 from providers.http.response import Response
 from providers.ids import is_provider_b_id
 from providers.paging import PageIterator
@@ -68,12 +69,26 @@ class OutlookCalendars:
 
     async def _list_calendars(self) -> Sequence[Calendar]:
         calendars: list[Calendar] = []
-        async for page in self._pages(("calendars",), selected_fields.CALENDARS, CalendarPage):
-            async for entry in in_turns(page.value):
-                if not is_provider_b_id(entry.id):
-                    raise Broken
-                calendars.append(mapping.calendar(entry))
+        try:
+            async for page in self._pages(("calendars",), selected_fields.CALENDARS, CalendarPage):
+                calendars += [_checked(entry) async for entry in in_turns(page.value)]
+        except Missing:
+            # People whom a calendar is shared with may open it, and not list the mailbox's.
+            if not self._user.shared or calendars:
+                raise
+            default = await self._read_default()
+            return [_checked(default.decode(CalendarEntry))]
         return calendars
+
+    async def _read_default(self) -> Response:
+        path = (*self._user.root, "calendar")
+        params = selected_fields.CALENDAR
+        try:
+            return await self._user.upstream.call("GET", *path, params=params, headers=PREFER)
+        except Missing as failure:
+            if not self._user.shared:
+                raise
+            raise Inaccessible(NOT_SHARED, status=404) from failure
 
     async def events(
         self, calendar: str, selection: EventSelection, *, first: Response | None = None
@@ -176,10 +191,7 @@ class OutlookCalendars:
 
     async def probe(self) -> None:
         """Make one harmless read."""
-        params = (("$select", "id"), ("$top", "1"))
-        await self._user.upstream.call(
-            "GET", *self._user.root, "calendars", params=params, headers=PREFER
-        )
+        await self._read_default()
 
     async def _views(  # noqa: PLR0913 - keyword-only, but for what is read
         self,
@@ -219,6 +231,12 @@ class OutlookCalendars:
             headers=PREFER,
             known=first,
         )
+
+
+def _checked(entry: CalendarEntry) -> Calendar:
+    if not is_provider_b_id(entry.id):
+        raise Broken
+    return mapping.calendar(entry)
 
 
 def _page_type(projection: AbstractSet[str]) -> type[EventPage]:

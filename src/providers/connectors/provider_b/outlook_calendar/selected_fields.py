@@ -20,7 +20,8 @@ _ALWAYS = ("id", "start", "end")
 
 Params = tuple[tuple[str, str], ...]
 
-CALENDARS: Params = (("$select", "id,name,isDefaultCalendar"), ("$top", "100"))
+CALENDAR: Params = (("$select", "id,name,isDefaultCalendar"),)
+CALENDARS: Params = (*CALENDAR, ("$top", "100"))
 
 
 @lru_cache(maxsize=512)
