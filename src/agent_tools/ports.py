@@ -22,8 +22,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         drafts: Whether mail is left as a draft for a person to send.
-        confirms: Whether every write needs the digest of its effect.
-        approves: Whether every write waits for a person.
+        confirms: Whether writes to an account need the digest of its effect.
+        approves: Whether writes to an account wait for a person.
         graph: Whether the token has the tools of the graph.
         limits_documents: Whether the token runs saved documents only.
         limits_recipients: Whether the token may not write to everyone.

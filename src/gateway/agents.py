@@ -24,7 +24,7 @@ from graph.documents.saved_operation import SavedOperation
 from graph.shape import masked_by, shape_of
 from policy.caller import Caller
 from policy.refusals import InvalidInput
-from policy.vocabulary import AgentTools, Surface
+from policy.vocabulary import AgentTools, Surface, WriteMode
 from providers.bounded_map import BoundedMap
 from rest_compat.endpoint import Responder
 from rest_compat.readers import READERS
@@ -80,8 +80,8 @@ class AgentToken(msgspec.Struct, frozen=True, dict=True):
         boards, columns = grant.task_boards, grant.writable_task_fields
         return Facts(
             drafts=self.caller.holds_mail,
-            confirms=self.caller.shows_effects_first,
-            approves=self.caller.needs_approval,
+            confirms=WriteMode.EFFECT in self.caller.write_modes,
+            approves=WriteMode.APPROVE in self.caller.write_modes,
             graph=grant.agent_tools is AgentTools.GRAPH,
             limits_documents=grant.documents is not None,
             limits_recipients=grant.recipients is not None,

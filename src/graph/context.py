@@ -24,7 +24,7 @@ from graph.masking import masks
 from graph.request_log import Denial, RequestLog
 from policy.caller import Caller
 from policy.refusals import InvalidInput
-from policy.vocabulary import LAYER_BY_CODE, Code, EmailOp, RuleType, Surface
+from policy.vocabulary import LAYER_BY_CODE, Code, EmailOp, RuleType, Surface, WriteMode
 from providers.calendar.merged_calendars import MergedCalendars
 from providers.content.fingerprints import Fingerprint
 from providers.content.merged_content import MergedContent
@@ -223,15 +223,10 @@ class Context:
 
     def ask_for_effect(self, *, dry_run: bool, expected: str | None) -> None:
         """Make the mutation a dry run, or one that writes only with the *expected* effect."""
-        required = self.caller.shows_effects_first and not dry_run
-        approval = self.caller.needs_approval and not dry_run
-        if dry_run or required or approval or expected is not None:
+        modes = frozenset() if dry_run else self.caller.write_modes
+        if dry_run or modes != {WriteMode.DIRECT} or expected is not None:
             self.effect_request = EffectRequest(
-                dry_run=dry_run,
-                expected=expected,
-                required=required,
-                approval=approval,
-                hold=self.hold_write,
+                dry_run=dry_run, expected=expected, modes=modes, hold=self.hold_write
             )
 
     @property

@@ -7,12 +7,14 @@ mask hides is left out of the effect; recipients become a count. See docs/spec/d
 
 import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 from typing import Any, Protocol, TypeVar, cast
 
 import msgspec
 
 from policy import recipients
+from policy.accounts import write_mode_on
 from policy.caller import Caller
 from policy.refusals import EffectChanged, EffectRequired, Refusal
 from policy.vocabulary import (
@@ -25,6 +27,7 @@ from policy.vocabulary import (
     Operation,
     Surface,
     TaskField,
+    WriteMode,
 )
 from providers.dry_run import dry_run
 from providers.records.mail import Participant
@@ -93,8 +96,7 @@ class EffectRequest(msgspec.Struct, kw_only=True):
     Attributes:
         dry_run: Whether the request ends at its first write.
         expected: The digest in `If-Effect`; None: any effect is accepted.
-        required: Whether the token writes only with the digest of the effect.
-        approval: Whether the write waits for a person.
+        modes: What the token's accounts may demand of a write; none: nothing is demanded.
         hold: Stores it until then; None: nothing is stored.
         approved: The digest of what a person saw who released the write; None: no person did.
         effect: What the dry run shows; None before it has come to its end.
@@ -102,8 +104,7 @@ class EffectRequest(msgspec.Struct, kw_only=True):
 
     dry_run: bool = False
     expected: str | None = None
-    required: bool = False
-    approval: bool = False
+    modes: AbstractSet[WriteMode] = frozenset()
     hold: HoldWrite | None = None
     approved: bytes | None = None
     effect: Mapping[str, Any] | None = None
@@ -111,7 +112,7 @@ class EffectRequest(msgspec.Struct, kw_only=True):
     @property
     def stops_before_write(self) -> bool:
         """Whether the request cannot write: a dry run, or one without a digest that it needs."""
-        return self.dry_run or (self.required and self.expected is None)
+        return self.dry_run or (self.modes == {WriteMode.EFFECT} and self.expected is None)
 
 
 class WriteOperation(msgspec.Struct, frozen=True, kw_only=True):
@@ -154,36 +155,68 @@ async def run(  # noqa: PLR0913 - what a mutation runs with
             a call without a digest.
         WriteHeld: The write waits for a person.
     """
-    waits = request.approval and operation.name not in _WITHIN_THE_GATEWAY
-
-    def effect() -> Mapping[str, Any]:
-        digest = signer.sign(_payload(preview, operation, caller), context=_CONTEXT)
-        return {**_shown(preview, operation, caller), "digest": digest}
-
-    def required() -> EffectRequired:
-        return EffectRequired(msgspec.to_builtins(effect(), enc_hook=str))
-
-    def confirm() -> None:
-        if request.expected is not None:
-            payload = _payload(preview, operation, caller)
-            if not signer.verify(request.expected, payload, context=_CONTEXT):
-                raise required() if request.required else EffectChanged
-        if request.approved is not None and _digest(effect()) != request.approved:
-            raise EffectChanged  # another mask, or other rules allow it
-
-    preview = WritePreview(confirm=confirm, hidden=_hidden(operation, caller))
-    with previewing(preview):
-        if not request.stops_before_write and not waits:
-            return await _confirmed(resolve, preview)
-        result: R | None = None
-        with dry_run():
-            result = await _confirmed(resolve, preview)
+    terms = _Terms(operation=operation, request=request, caller=caller, signer=signer)
+    waits, result = terms.waits, None
+    with previewing(terms.preview):
+        try:
+            if not terms.stops:
+                return await _confirmed(resolve, terms.preview)
+            with dry_run():
+                result = await _confirmed(resolve, terms.preview)
+        except WriteHeld:
+            waits = True
     if waits:
-        raise await _held(effect(), operation, preview, request.hold)
+        raise await _held(terms.effect(), operation, terms.preview, request.hold)
     if not request.dry_run:
-        raise required()
-    request.effect = effect()
-    return _known_result(record_type, preview) if result is None else result
+        raise terms.required()
+    request.effect = terms.effect()
+    return _known_result(record_type, terms.preview) if result is None else result
+
+
+class _Terms:
+    """On which terms a mutation writes."""
+
+    def __init__(
+        self, *, operation: WriteOperation, request: EffectRequest, caller: Caller, signer: Signer
+    ) -> None:
+        self._operation, self._request = operation, request
+        self._caller, self._signer = caller, signer
+        self.preview = WritePreview(confirm=self._confirm, hidden=_hidden(operation, caller))
+        self.waits = (
+            request.modes == {WriteMode.APPROVE} and operation.name not in _WITHIN_THE_GATEWAY
+        )
+        self.stops = request.stops_before_write or self.waits
+
+    def effect(self) -> Mapping[str, Any]:
+        payload = _payload(self.preview, self._operation, self._caller)
+        digest = self._signer.sign(payload, context=_CONTEXT)
+        return {**_shown(self.preview, self._operation, self._caller), "digest": digest}
+
+    def required(self) -> EffectRequired:
+        return EffectRequired(msgspec.to_builtins(self.effect(), enc_hook=str))
+
+    def _mode(self) -> WriteMode:
+        """Return what the account that is about to write demands."""
+        caller, surface = self._caller, self._operation.surface
+        if not self._request.modes or surface is None:
+            return WriteMode.DIRECT
+        written = self.preview.connection
+        mode = write_mode_on(caller.token_grant, caller.connections, written, surface)
+        within = mode is WriteMode.APPROVE and self._operation.name in _WITHIN_THE_GATEWAY
+        return WriteMode.DIRECT if within else mode
+
+    def _confirm(self) -> None:
+        request, mode = self._request, self._mode()
+        if request.expected is not None:
+            payload = _payload(self.preview, self._operation, self._caller)
+            if not self._signer.verify(request.expected, payload, context=_CONTEXT):
+                raise self.required() if mode is WriteMode.EFFECT else EffectChanged
+        elif mode is WriteMode.EFFECT and not self.stops:
+            raise self.required()
+        if mode is WriteMode.APPROVE and not self.stops:
+            raise WriteHeld
+        if request.approved is not None and _digest(self.effect()) != request.approved:
+            raise EffectChanged  # another mask, or other rules allow it
 
 
 async def _held(

@@ -7,7 +7,7 @@ token's is the token's.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from types import MappingProxyType
 from typing import Any
 
@@ -16,12 +16,18 @@ from policy.counts import listed
 from policy.gates import Connection
 from policy.grants import Grant
 from policy.refusals import Detail, InvalidInput
-from policy.vocabulary import Code, SendMode, Surface
+from policy.vocabulary import Code, Surface, WriteMode
 
 # Surface -> the attributes of a grant that an account of it narrows.
 ATTRIBUTES: Mapping[Surface, tuple[str, ...]] = MappingProxyType(
     {
-        Surface.EMAIL: ("email_operations", "visible_email_fields", "send_mode", "recipients"),
+        Surface.EMAIL: (
+            "email_operations",
+            "visible_email_fields",
+            "send_mode",
+            "recipients",
+            "write_mode",
+        ),
         Surface.CALENDAR: (
             "calendar_level",
             "visible_calendar_fields",
@@ -35,18 +41,17 @@ ATTRIBUTES: Mapping[Surface, tuple[str, ...]] = MappingProxyType(
             "visible_task_fields",
             "writable_task_fields",
             "recipients",
+            "write_mode",
         ),
         Surface.COLLAB: (
             "collab_operations",
             "visible_collab_fields",
             "collab_search_totals",
             "recipients",
+            "write_mode",
         ),
     }
 )
-
-
-_APART = frozenset({Surface.EMAIL})  # each of their accounts is narrowed for itself
 
 
 class AmbiguousAccount(InvalidInput):
@@ -72,31 +77,61 @@ def narrowed(grant: Grant, connections: Iterable[Connection]) -> Grant:
     """
     Return *grant* as its usable *connections* narrow it, each on its surface.
 
-    Of the surfaces in `_APART` it has what one of them allows at least, of the others what all of
-    them allow. Recipients are its own when the connections do not narrow them all together.
+    It has what one of them allows at least. Recipients are its own unless there is one connection
+    only, and its write mode is the widest of theirs.
     """
     used = [connection for connection in connections if usable(grant, connection)]
-    of_one_surface = len({connection.kind for connection in used}) == 1
     values: dict[str, Any] = {}
+    if modes := write_modes(grant, used):
+        values["write_mode"] = reduce(partial(_wider, "write_mode"), modes)
     for surface, attributes in ATTRIBUTES.items():
         grants = [on_account(grant, each) for each in used if each.kind == surface]
         for attribute in attributes if grants else ():
             stated = [getattr(each, attribute) for each in grants]
-            together = surface not in _APART or len(grants) == 1
-            if attribute != "recipients" or (together and of_one_surface):
-                combine = SETTINGS[attribute].meet if together else _wider
-                values[attribute] = reduce(combine, stated)
+            if attribute == "write_mode":
+                continue
+            if attribute != "recipients" or len(used) == 1:
+                values[attribute] = reduce(partial(_wider, attribute), stated)
     return replace(grant, **values)
 
 
-def _wider(value: Any, other: Any) -> Any:
-    """Return the value that allows what *value* or *other* allows."""
-    match value, other:
-        case (SendMode(), _):
-            return SendMode.DIRECT if SendMode.DIRECT in {value, other} else value
-        case (frozenset(), frozenset()):
-            return value | other
-    raise TypeError(f"Values of accounts that have no join: {value!r}.")
+def write_modes(grant: Grant, connections: Iterable[Connection]) -> list[WriteMode]:
+    """Return the write mode of *grant* on each of *connections* that has one."""
+    return [
+        on_account(grant, each).write_mode
+        for each in connections
+        if "write_mode" in ATTRIBUTES[Surface(each.kind)]
+    ]
+
+
+def write_mode_on(
+    grant: Grant, connections: Sequence[Connection], connection_id: int | None, surface: Surface
+) -> WriteMode:
+    """Return the mode of a write to one of *connections*; of an unknown one: the narrowest."""
+    of_surface = [each for each in connections if each.kind == surface]
+    known = [each for each in of_surface if each.id == connection_id]
+    modes = write_modes(grant, known or of_surface)
+    return reduce(SETTINGS["write_mode"].meet, modes) if modes else grant.write_mode
+
+
+def differ(grant: Grant, connections: Iterable[Connection]) -> bool:
+    """Return whether usable *connections*, all of one surface, narrow *grant* differently."""
+    used = [each for each in connections if usable(grant, each)]
+    return len({_values(on_account(grant, each), Surface(each.kind)) for each in used}) > 1
+
+
+def _values(grant: Grant, surface: Surface) -> tuple[Any, ...]:
+    return tuple(getattr(grant, attribute) for attribute in ATTRIBUTES[surface])
+
+
+def _wider(attribute: str, value: Any, other: Any) -> Any:
+    """Return the value of an attribute that allows what *value* or *other* allows."""
+    if isinstance(value, frozenset) and isinstance(other, frozenset):
+        return value | other
+    if isinstance(value, tuple) and isinstance(other, tuple):  # boards
+        return tuple(dict.fromkeys(value + other))
+    # The values of every other attribute are in one order; None is no restriction.
+    return other if SETTINGS[attribute].allows_more(value, other) else value
 
 
 def on_account(grant: Grant, connection: Connection) -> Grant:

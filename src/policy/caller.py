@@ -1,15 +1,15 @@
 """`Caller`: the authenticated access token, which every resolver asks for permission."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
 from policy import containment, describe, gates
-from policy.accounts import AmbiguousAccount, narrowed, on_account
+from policy.accounts import AmbiguousAccount, differ, narrowed, on_account, usable, write_modes
 from policy.gates import Connection
 from policy.grants import Grant, TokenQuota
 from policy.quota import Charge, token_charges
@@ -26,6 +26,7 @@ from policy.rule_chain import RuleChain, Rules
 from policy.rules import RuleSet
 from policy.vocabulary import Field, MaskMode, Operation, SendMode, Surface, WriteMode
 
+T = TypeVar("T")
 MAX_ANCESTORS = 3  # docs/spec/child-tokens.md#limits
 NOTHING_ALLOWED = RuleSet.compile((), allow_by_default=False)
 
@@ -138,26 +139,33 @@ class Caller:
         connections = tuple(each for each in self.connections if each.kind == surface)
         return replace(self, grant=self.token_grant, connections=connections)
 
-    def admitted(
-        self, connections: Iterable[Connection], check: Callable[["Caller"], None]
-    ) -> list[Connection]:
+    def together(self, connections: Collection[int]) -> "Caller":
+        """Return the caller with what all of some connections allow, each on its surface."""
+        used = tuple(each for each in self.connections if each.id in connections)
+        if not (self.grant.accounts and used):
+            return self
+        first, *others = [on_account(self.token_grant, each) for each in used]
+        return replace(self, grant=containment.meet(first, others), connections=used)
+
+    def on_each(
+        self, connections: Iterable[Connection], build: Callable[["Caller"], T]
+    ) -> dict[int, T]:
         """
-        Return those of *connections* that *check* does not refuse, each as it narrows the caller.
+        Return what *build* makes of the caller on each connection; those it refuses are left out.
 
         Raises:
             Refusal: That of the first one, when all are refused.
         """
         refusals: list[Refusal] = []
-        admitted: list[Connection] = []
+        built: dict[int, T] = {}
         for connection in connections:
             try:
-                check(self.on(connection.id))
-                admitted.append(connection)
+                built[connection.id] = build(self.on(connection.id))
             except Refusal as refusal:
                 refusals.append(refusal)
-        if refusals and not admitted:
+        if refusals and not built:
             raise refusals[0]
-        return admitted
+        return built
 
     def require_any(
         self, surface: Surface, check: Callable[["Caller"], None], *, provider: str | None = None
@@ -166,11 +174,11 @@ class Caller:
         Check that an account of *surface*, or of a *provider* among them, admits a call.
 
         Raises:
-            Refusal: As `admitted`.
+            Refusal: As `on_each`.
         """
         if self.grant.accounts:
             usable = self.usable_connections(surface)
-            self.admitted([each for each in usable if provider in {None, each.provider}], check)
+            self.on_each([each for each in usable if provider in {None, each.provider}], check)
 
     def admit(self, surface: Surface, *operations: Operation) -> None:
         """
@@ -335,15 +343,11 @@ class Caller:
         """Whether mail is left as a draft for a person to send."""
         return self.grant.send_mode is SendMode.DRAFT
 
-    @property
-    def shows_effects_first(self) -> bool:
-        """Whether a write runs only with the digest of its effect."""
-        return self.grant.write_mode is WriteMode.EFFECT
-
-    @property
-    def needs_approval(self) -> bool:
-        """Whether a write waits until a person releases it."""
-        return self.grant.write_mode is WriteMode.APPROVE
+    @cached_property
+    def write_modes(self) -> frozenset[WriteMode]:
+        """The token's write mode, or those of its accounts."""
+        used = [each for each in self.connections if usable(self.grant, each)]
+        return frozenset({self.grant.write_mode, *write_modes(self.token_grant, used)})
 
     def require_visible_recipients(self, feature: str, *fields: Field) -> None:
         """
@@ -379,8 +383,10 @@ class Caller:
             own = describe.access_info(
                 surface, self.grant, has_block_rules=self.rules.has_block_rules
             )
+            used = [each for each in self.connections if each.kind == surface]
+            narrower = describe.NARROWER if differ(self.token_grant, used) else None
             child = describe.child_info(surface, self.narrowed) if self.ancestors else None
-            sentences[surface] = " ".join(filter(None, (own, child))) or None
+            sentences[surface] = " ".join(filter(None, (own, narrower, child))) or None
         return sentences[surface]
 
     @cached_property

@@ -61,6 +61,7 @@ _TOLD_BY: Mapping[str, Mapping[StrEnum, tuple[StrEnum, ...]]] = MappingProxyType
     }
 )
 
+NARROWER = "Single accounts allow less than this."
 _COUNTS_HIDDEN_HITS = (
     "`total` of a search counts content that this token may not see, and so reveals its words. "
     "With collabSearchTotals `visible` it does not."
@@ -225,8 +226,13 @@ _SENTENCES: Mapping[vocabulary.Surface, Callable[[Grant], Iterable[str]]] = Mapp
 def _mask(
     kind: str, words: Iterable[StrEnum], visible: Collection[StrEnum], *, shown: bool = True
 ) -> Iterable[str]:
-    """Name the hidden words, and those that visible ones may tell if any are *shown*."""
-    hidden = [word for word in words if word not in visible]
+    """
+    Name the hidden words, and those that visible ones may tell if any are *shown*.
+
+    The word of `connectionId`, which no body of REST has, is left out
+    (docs/spec/tokens.md#access-info).
+    """
+    hidden = [word for word in words if word not in visible and word != "connection_id"]
     if hidden:
         title = "Hidden fields" if kind == "collab" else f"Hidden {kind} fields"
         yield f"{title}: {', '.join(hidden)}."

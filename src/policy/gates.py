@@ -8,13 +8,21 @@ The gates that need no parameters, in the order of docs/spec/requests.md#order-o
 The first refusal wins, so a token without the flag learns nothing about parameters.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from policy import vocabulary
 from policy.grants import Grant
-from policy.refusals import AccessDenied, NoSuchProvider, OperationNotAllowed, SurfaceNotEnabled
+from policy.refusals import (
+    AccessDenied,
+    NoSuchProvider,
+    OperationNotAllowed,
+    Refusal,
+    SurfaceNotEnabled,
+)
+
+T = TypeVar("T")
 
 
 class Connection(Protocol):
@@ -85,6 +93,26 @@ def admit(
                 "This token may see free and busy times only.", layer=vocabulary.Layer.OPERATION
             )
         raise OperationNotAllowed(*operations)
+
+
+def passing(candidates: Iterable[T], check: Callable[[T], None]) -> tuple[T, ...]:
+    """
+    Return those of *candidates* that *check* does not refuse, in their order.
+
+    Raises:
+        Refusal: None passes; the reason is that of the first.
+    """
+    refusals: list[Refusal] = []
+    passed: list[T] = []
+    for candidate in candidates:
+        try:
+            check(candidate)
+            passed.append(candidate)
+        except Refusal as refusal:
+            refusals.append(refusal)
+    if refusals and not passed:
+        raise refusals[0]
+    return tuple(passed)
 
 
 _SWITCH: Mapping[vocabulary.Surface, Callable[[Grant], bool]] = MappingProxyType(

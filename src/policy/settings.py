@@ -58,6 +58,7 @@ ACCOUNT_SETTINGS = (
     "allowedCollabOperations",
     "visibleCollabFields",
     "collabSearchTotals",
+    "writes",
     "recipientRules",
 )
 _CONNECTION_ID = re.compile(r"[1-9][0-9]{0,18}", re.ASCII)

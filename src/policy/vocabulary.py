@@ -185,6 +185,7 @@ class TaskField(StrEnum):
     CREATED_TIME = "created_time"
     MODIFIED_TIME = "modified_time"
     WEB_LINK = "web_link"
+    CONNECTION_ID = "connection_id"
 
 
 class CollabField(StrEnum):

@@ -13,6 +13,7 @@ from in_memory_calendars import MemoryIds
 
 from graph.context import Context, Sealer
 from graph.documents.operations import Graph
+from graph.emails.account_drafts import narrow_mail
 from graph.schema import build
 from policy.caller import Caller
 from policy.grants import Grant, validate
@@ -215,6 +216,7 @@ class World:
             sealer=self.sealer,
             mail=MergedMailbox(usable),
             calendars=MergedCalendars((), MemoryIds()),
+            narrow_mail=narrow_mail,
             now=lambda: self.now,
             **changes,
         )

@@ -106,7 +106,7 @@ class Agendas:
                 "resourceIds": list(resources),
                 "settings": {**EVERYTHING, **settings},
             }
-            async with self._client(ADMIN) as admin:
+            async with self.client(ADMIN) as admin:
                 made = await admin.post("/api/access-tokens", json=body)
             assert made.status_code == 201, made.text
             self._tokens[known] = str(made.json()["token"])
@@ -116,13 +116,13 @@ class Agendas:
         """Call a path of the calendar surface; parameters are query parameters."""
         used = token or await self.token()
         params = {name.rstrip("_"): str(value) for name, value in query.items()}
-        async with self._client(used) as client:
+        async with self.client(used) as client:
             return await client.get(f"/api/access/calendar{path}", params=params)
 
     async def ask(self, document: str, token: str | None = None, **variables: Any) -> Any:
         """Run a GraphQL document; return the decoded body."""
         used = token or await self.token()
-        async with self._client(used) as client:
+        async with self.client(used) as client:
             body = {"query": document, "variables": variables}
             return (await client.post("/graphql", json=body)).json()
 
@@ -137,7 +137,7 @@ class Agendas:
             self.world.gateway.services.accounts.forget(connection)
         self.world.forget_calls()
 
-    def _client(self, token: str) -> httpx.AsyncClient:
+    def client(self, token: str) -> httpx.AsyncClient:
         """Return a client with an address of its own, so that it meets no address's limit."""
         number = next(self._addresses)
         address = (f"10.0.{number // 250}.{number % 250}", 50_000)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from providers.failures import Missing
-from providers.ports.calendar import BusyTimes, CalendarKey, EventList
+from providers.ports.calendar import BusyQuery, BusyTimes, CalendarKey, CalendarView, EventList
 
 
 class MemoryIds:
@@ -94,6 +94,20 @@ class Diary:
     def _fail(self, calendar):
         if calendar in self.failures:
             raise self.failures[calendar]
+
+
+def everywhere(value):
+    """Return the same value for each of the connections 1 to 9."""
+    return dict.fromkeys(range(1, 10), value)
+
+
+def views(calendars=None):
+    """Return what a caller without settings of accounts sees: these calendars, or all."""
+    return everywhere(CalendarView(calendars=calendars))
+
+
+def busy_query(span, *, calendars=None, **more):
+    return everywhere(BusyQuery(span=span, view=CalendarView(calendars=calendars), **more))
 
 
 def calendar_key(connection, calendar):

@@ -10,13 +10,14 @@ from dataclasses import dataclass
 
 import pytest
 
-from policy.accounts import ATTRIBUTES, on_account, require_narrower
+from policy.accounts import ATTRIBUTES, on_account, require_narrower, write_mode_on
 from policy.caller import Caller, TokenPolicy, effective_policy
 from policy.containment import SETTINGS
 from policy.grants import Grant, validate
 from policy.refusals import InvalidInput
 from policy.rules import RuleSet
 from policy.settings import ACCOUNT_SETTINGS
+from policy.vocabulary import Surface
 
 IDS, ADDRESSES = ("1", "2", "3", "4"), ("a@x.example", "b@x.example", "a@y.example")
 READS = {
@@ -41,9 +42,16 @@ GROUPS = {
 }
 LEVELS = ["free_busy_only", "view_filtered", "view_only", "full_access"]
 LIMITS = {"timeframePastDays": (0, 3, 9), "timeframeFutureDays": (0, 3, 9)}
+WRITES = ["approve", "effect", "direct"]
 MODES = {"sendMode": ("draft", "direct"), "collabSearchTotals": ("visible", "unfiltered")}
 KINDS = {
-    "email": ["allowedEmailOperations", "visibleEmailFields", "sendMode", "recipientRules"],
+    "email": [
+        "allowedEmailOperations",
+        "visibleEmailFields",
+        "sendMode",
+        "recipientRules",
+        "writes",
+    ],
     "calendar": [
         "calendarAccessLevel",
         "visibleCalendarFields",
@@ -57,12 +65,14 @@ KINDS = {
         "visibleTaskFields",
         "writableTaskFields",
         "recipientRules",
+        "writes",
     ],
     "collab": [
         "allowedCollabOperations",
         "visibleCollabFields",
         "collabSearchTotals",
         "recipientRules",
+        "writes",
     ],
 }
 
@@ -86,6 +96,7 @@ def chosen_value(name, chosen):
         return chosen.choice(MODES[name])
     return {
         "calendarAccessLevel": lambda: chosen.choice(LEVELS),
+        "writes": lambda: chosen.choice(WRITES),
         "allowedCalendarIds": lambda: chosen.choice([None, some([1, 2, 3])]),
         "taskBoards": lambda: chosen.choice(
             [None, [{"boardId": each, "allowCreate": chosen.random() < 0.5} for each in some("12")]]
@@ -127,6 +138,7 @@ def questions(kind):
         else:
             things = {
                 "calendarAccessLevel": LEVELS,
+                "writes": WRITES,
                 "allowedCalendarIds": [1, 2, 4],
                 "recipientRules": ADDRESSES,
             }
@@ -142,6 +154,8 @@ def value_allows(name, value, thing):
         return value == MODES[name][1]
     if name == "calendarAccessLevel":
         return LEVELS.index(thing) <= LEVELS.index(value)
+    if name == "writes":
+        return WRITES.index(thing) <= WRITES.index(value)
     if value is None:
         return True
     if name in LIMITS:
@@ -179,6 +193,8 @@ def grant_allows(grant, name, thing):
         return value == MODES[name][1]
     if name == "calendarAccessLevel":
         return LEVELS.index(thing) <= LEVELS.index(value)
+    if name == "writes":
+        return WRITES.index(thing) <= WRITES.index(value)
     if value is None:
         return True
     if name in LIMITS:
@@ -226,6 +242,7 @@ def test_a_call_on_an_account_may_do_what_all_settings_allow(tries):
         kinds = [chosen.choice([*KINDS]) for _ in IDS]
         connections = tuple(map(Connection, map(int, IDS), kinds))
         caller = caller_with(made, connections)
+        joined = {}  # of the accounts of each kind
         for connection in connections:
             kind, grants = connection.kind, [caller.on(connection.id).grant]
             grants.append(on_account(shown, connection))
@@ -233,10 +250,70 @@ def test_a_call_on_an_account_may_do_what_all_settings_allow(tries):
                 expected = all(settings_allow(each, connection, name, thing) for each in chain)
                 for grant in grants:
                     assert grant_allows(grant, name, thing) == expected, (name, thing, chain)
+                key = (kind, name, thing)
+                joined[key] = joined.get(key, False) or expected
                 decided += 1
                 allowed += expected
                 narrowed += expected != grant_allows(made.grant, name, thing)
+        for (_, name, thing), expected in joined.items():
+            if made.grant.accounts and name not in {"recipientRules", "writes"}:
+                assert grant_allows(caller.grant, name, thing) == expected, (name, thing, chain)
+        if made.grant.accounts:
+            check_writes(caller, chain, connections)
     assert min(allowed, decided - allowed, narrowed) > tries / 40
+
+
+def check_writes(caller, chain, connections):
+    """Compare how a caller's writes run with what the oracle says of each connection."""
+    modes = {}  # kind -> index of the mode on each of its connections
+    for each in connections:
+        allowed = [
+            thing
+            for thing in WRITES
+            if all(settings_allow(token, each, "writes", thing) for token in chain)
+        ]
+        if each.kind != "calendar":
+            modes.setdefault(each.kind, []).append(len(allowed) - 1)
+            assert (
+                write_mode_on(caller.token_grant, connections, each.id, Surface(each.kind))
+                == allowed[-1]
+            )
+    for kind, of_kind in modes.items():
+        for unknown in (None, 99):
+            assert (
+                write_mode_on(caller.token_grant, connections, unknown, Surface(kind))
+                == WRITES[min(of_kind)]
+            )
+    found = {index for of_kind in modes.values() for index in of_kind}
+    if found:
+        assert caller.write_modes == {WRITES[index] for index in found}
+        assert caller.grant.write_mode == WRITES[max(found)]
+
+
+@pytest.mark.parametrize(
+    ("own", "sentences"),
+    [
+        ({}, None),
+        ({"1": {"visibleEmailFields": ["all"]}}, None),
+        ({"1": {"calendarAccessLevel": "free_busy_only"}}, None),
+        ({"1": {"sendMode": "draft"}}, "Single accounts allow less than this."),
+        (
+            {"1": {"sendMode": "draft"}, "2": {"sendMode": "draft"}},
+            "Mail is put into the Drafts folder for a person to send.",
+        ),
+        (
+            {"1": {"recipientRules": {"allow": ["a@x.example"]}}},
+            "Single accounts allow less than this.",
+        ),
+        ({"9": {"sendMode": "draft"}}, None),
+    ],
+)
+def test_access_info_says_that_accounts_differ(own, sentences):
+    settings = {"emailAccessEnabled": True, "allowedEmailOperations": ["all"], "accounts": own}
+    connections = (Connection(1, "email"), Connection(2, "email"), Connection(3, "calendar"))
+    caller = caller_with(effective_policy(policy(settings), []), connections)
+
+    assert caller.access_info(Surface.EMAIL) == sentences
 
 
 def test_every_setting_of_accounts_narrows_the_surfaces_that_have_it():

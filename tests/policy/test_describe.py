@@ -33,7 +33,7 @@ ROWS = {
             "allowedEmailOperations": ["all"],
             "visibleEmailFields": [
                 "subject", "from", "cc", "bcc", "body_preview", "sent_at", "received_at",
-                "labels", "importance", "connection_id",
+                "labels", "importance",
             ],
         },
         "Hidden email fields: to, body, attachments. "
@@ -95,8 +95,7 @@ ROWS = {
         },
         "Results limited to time window: last 1 days to next 2 days. "
         "Only free/busy times are visible. Only selected calendars are visible. "
-        "Hidden event fields: description, organizer, attendees, join_url, labels, "
-        "connection_id.",
+        "Hidden event fields: description, organizer, attendees, join_url, labels.",
     ),
     "all of tasks": (Surface.TASKS, {"allowedTaskOperations": ["all"]}, None),
     "reading tasks": (

@@ -3,6 +3,8 @@
 import pytest
 from world import MAILBOXES
 
+from policy.vocabulary import EmailField
+
 MAIL = """query($id: String!, $thread: String!) {
   emails(limit: 50) { emails { id connectionId } }
   email(emailId: $id) { connectionId }
@@ -78,7 +80,10 @@ async def test_messages_that_are_read_together_name_their_connections(world):
 
 
 async def test_rest_has_the_members_of_the_contract(world):
-    async with world.client(await world.token({"requireConnection": True})) as client:
-        page = await client.get("/api/access/email/messages")
+    every_member = [word for word in EmailField if word != "connection_id"]
+    settings = {"requireConnection": True, "visibleEmailFields": every_member}
+    async with world.client(await world.token(settings)) as client:
+        page = (await client.get("/api/access/email/messages")).json()
 
-    assert all("connectionId" not in mail for mail in page.json()["emails"])
+    assert all("connectionId" not in mail for mail in page["emails"])
+    assert "Hidden" not in page.get("accessInfo", "")

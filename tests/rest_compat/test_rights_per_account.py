@@ -1,6 +1,7 @@
 """Settings per account, by what callers see and by what reaches the providers."""
 
 import pytest
+from agent_client import Agent, text_of
 from world import ME_B
 
 MESSAGES = "/api/access/email/messages"
@@ -416,3 +417,100 @@ async def test_explain_names_the_settings_that_decided(world):
         "token": "Add 'send_email' to allowedEmailOperations.",
         "both": f"Add 'send_email' to allowedEmailOperations; add 'send_email' to {own_list}.",
     }
+
+
+# -- writes of one account that need its effect, or a person
+
+
+def new_from(world, provider):
+    return {**NEW, "connectionId": world.connections[provider]}
+
+
+def writes_on_b(world, mode):
+    return {"allowedEmailOperations": ["all"], **accounts(world, PROVIDER_B={"writes": mode})}
+
+
+@pytest.mark.slow
+async def test_writes_of_one_account_wait_and_the_others_run(world):
+    async with world.client(await world.token(writes_on_b(world, "approve"))) as client:
+        sent = await client.post(SEND, json=new_from(world, "PROVIDER_A"))
+        held = await client.post(SEND, json=new_from(world, "PROVIDER_B"))
+        document = "mutation($input: SendEmailInput!) { sendEmail(input: $input) { success } }"
+        asked = {"query": document, "variables": {"input": new_from(world, "PROVIDER_B")}}
+        graph = (await client.post("/graphql", json=asked)).json()
+        replied = await client.post(f"{MESSAGES}/{world.id('budget')}/reply", json={"body": "x"})
+
+        assert sent.status_code == 200, sent.text
+        assert (held.status_code, held.json()["state"]) == (202, "held"), held.text
+        assert held.json()["effect"]["account"]["connectionId"] == world.connections["PROVIDER_B"]
+        assert graph["errors"][0]["extensions"]["code"] == "WRITE_HELD"
+        assert replied.status_code == 202, replied.text
+        assert (len(world.sent("provider-a")), len(world.sent("provider-b"))) == (1, 0)
+
+        released = await world.admin.post(f"/api/held-writes/{held.json()['id']}/release")
+        assert released.status_code == 200, released.text
+        path, wait = f"/api/access/writes/{held.json()['id']}", {"prefer": "wait=30"}
+        ended = await client.get(path, headers=wait)
+    assert ended.status_code == 200, ended.text
+    assert len(world.sent("provider-b")) == 1
+
+
+async def test_writes_of_one_account_need_their_effect_and_the_others_run(world):
+    key = {"idempotency-key": "k-1"}
+    async with world.client(await world.token(writes_on_b(world, "effect"))) as client:
+        sent = await client.post(SEND, json=new_from(world, "PROVIDER_A"))
+        new = new_from(world, "PROVIDER_B")
+        shown = await client.post(SEND, json=new, headers=key)
+        dry = await client.post(SEND, json=new, headers={"prefer": "dry-run"})
+        assert (len(world.sent("provider-a")), len(world.sent("provider-b"))) == (1, 0)
+        assert (sent.status_code, shown.status_code) == (200, 428), shown.text
+        assert shown.json()["effect"] == dry.json()["effect"]
+        wrong = await client.post(SEND, json=new, headers={"if-effect": '"x"'})
+        assert wrong.status_code in {400, 428}
+        again = {**key, "if-effect": f'"{shown.json()["effect"]["digest"]}"'}
+        done = await client.post(SEND, json=new, headers=again)
+        repeated = await client.post(SEND, json=new, headers=again)
+
+    assert (done.status_code, repeated.status_code) == (200, 200), done.text
+    assert len(world.sent("provider-b")) == 1
+
+
+async def test_an_agent_learns_that_a_write_of_one_account_waits(world):
+    settings = {
+        "allowedEmailOperations": ["all"],
+        **accounts(world, PROVIDER_A={"writes": "effect"}, PROVIDER_B={"writes": "approve"}),
+    }
+    words = {"action": "new", "to": ["new@work.example"], "subject": "Keys", "body": "Here."}
+    a, b = (world.connections[each] for each in ("PROVIDER_A", "PROVIDER_B"))
+    async with world.client(await world.token(settings)) as client:
+        agent = Agent(client)
+        shown = text_of(await agent.call("send_mail", **words, connectionId=a))
+        held = text_of(await agent.call("send_mail", **words, connectionId=b))
+
+    assert "digest" in shown or "confirm" in shown, shown
+    assert "WRITE_HELD" in held, held
+    assert (world.sent("provider-a"), world.sent("provider-b")) == ([], [])
+
+
+async def test_an_account_that_writes_more_freely_than_its_token_is_refused(world):
+    wider = accounts(world, PROVIDER_A={"writes": "direct"})
+    body = token_body(world, {"writes": "approve", **wider})
+
+    refused = await world.admin.post("/api/access-tokens", json=body)
+
+    assert refused.status_code == 400
+    assert [each["field"] for each in refused.json()["details"]] == [
+        f"settings.accounts.{world.connections['PROVIDER_A']}.writes"
+    ]
+
+
+async def test_explain_names_the_account_whose_writes_need_their_effect(world):
+    body = token_body(world, writes_on_b(world, "effect"))
+    made = (await world.admin.post("/api/access-tokens", json=body)).json()
+    asked = {"method": "POST", "path": SEND, "body": new_from(world, "PROVIDER_B")}
+
+    told = await world.admin.post(f"/api/access-tokens/{made['id']}/explain", json=asked)
+
+    assert told.json()["error"] == "EFFECT_REQUIRED"
+    assert f"accounts.{world.connections['PROVIDER_B']}.writes" in str(told.json()["change"])
+    assert world.sent("provider-b") == []

@@ -25,7 +25,7 @@ from gateway.store.idempotency.store import IdempotencyStore
 from graph import errors, kept_results
 from graph.context import Context
 from policy.refusals import Conflict, Refusal
-from policy.vocabulary import Code
+from policy.vocabulary import Code, WriteMode
 from providers.failures import Missing, ProviderFailure, without_frames
 from providers.ports.mail import SendAttempt
 from providers.write_fence import fenced
@@ -91,7 +91,7 @@ class Calls:
         return context
 
     async def _answer(self, call: Call, context: Context) -> RestResponse:
-        if self._held is not None and context.caller.needs_approval:
+        if self._held is not None and WriteMode.APPROVE in context.caller.write_modes:
             call.request = structs.replace(call.request, receive=RecordedBody(call.request.receive))
             context.hold_write = partial(self._held.hold, call, context)
         await call.pass_gates(context)
@@ -186,7 +186,10 @@ class Calls:
                 reply = structs.replace(await run(), view=view, kept_result=context.kept_result)
             if body is not None:
                 reply = structs.replace(reply, upload_digest=body.digest)
-            await self._close(attempt, reply)
+            if reply.status == 428 and context.expected_effect is None and attempt.number == 1:
+                await self._ledger.forget(attempt)  # the same key begins with the digest
+            else:
+                await self._close(attempt, reply)
         except BaseException:
             # The run was cut off, so its effect is unknown: the next attempt looks it up.
             await asyncio.shield(self._ledger.abandon(attempt))

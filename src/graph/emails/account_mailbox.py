@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from graph import effects
 from graph.emails import admission, filters, previews, sending
+from graph.masking import masks
 from policy.caller import Caller
 from policy.refusals import Refusal
 from policy.vocabulary import EMAIL_READS, EmailField, EmailOp, Surface
@@ -43,7 +44,7 @@ class AccountMailbox(mail.MailPort):
     def __init__(self, port: mail.MailPort, account: Caller) -> None:
         self.port = port
         self.account = account
-        self.hidden = _hidden_attributes(account)
+        self.hidden = masks.hidden_attributes("Email", account.grant)
 
     async def search(
         self,
@@ -165,10 +166,3 @@ def refused_as_missing() -> Iterator[None]:
         yield
     except Refusal:
         raise Missing from None
-
-
-def _hidden_attributes(account: Caller) -> frozenset[str]:
-    """Return the attributes of `Email` that *account* hides."""
-    hidden = set(filter(account.hides, EmailField))
-    names = {"from_" if word is EmailField.FROM else word.value for word in hidden}
-    return frozenset(names | ({"body_type"} if EmailField.BODY in hidden else set()))

@@ -203,7 +203,8 @@ def sending_connection(
     writable = [connection for connection in candidates if connection.can_write]
     if not writable:
         raise ReadOnlyConnection
-    writable = caller.admitted(writable, check)
+    admitted = caller.on_each(writable, check)
+    writable = [each for each in writable if each.id in admitted]
     caller.require_one(writable)
     return writable[0]
 

@@ -5,13 +5,17 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from types import MappingProxyType
 
-from graph.context import Context, Info
+from msgspec import structs
+
+from graph.context import Info
 from graph.execution.requested_fields import projection
+from graph.masking import masks
 from policy import timeframe
+from policy.caller import Caller
 from policy.refusals import FieldNotVisible, InvalidInput
 from policy.timeframe import TimeRange
 from policy.vocabulary import CalendarField, Code
-from providers.ports.calendar import ROOMS, Span
+from providers.ports.calendar import ROOMS, CalendarView, Span
 from providers.records.calendar import Event
 
 MAX_LIMIT = 1000  # docs/spec/paging.md#keys
@@ -113,7 +117,9 @@ def event_id(value: str) -> str:
     return value.lower()
 
 
-def listed_range(start: datetime | None, end: datetime | None, context: Context) -> TimeRange:
+def listed_range(
+    start: datetime | None, end: datetime | None, caller: Caller, now: datetime
+) -> TimeRange:
     """
     Return the range to list: filled in, within the token's window, no finer than it may see.
 
@@ -122,14 +128,11 @@ def listed_range(start: datetime | None, end: datetime | None, context: Context)
     Raises:
         InvalidInput: `INVALID_RANGE`.
     """
-    now = context.now()
-    requested = _near(
-        timeframe.requested_range(start, end, grant=context.caller.grant, now=now), now
-    )
-    return requested if _sees_times(context) else _coarse(requested, context)
+    requested = _near(timeframe.requested_range(start, end, grant=caller.grant, now=now), now)
+    return requested if _sees_times(caller) else _coarse(requested, caller, now)
 
 
-def free_busy_range(start: datetime, end: datetime, context: Context) -> Span:
+def free_busy_range(start: datetime, end: datetime, caller: Caller, now: datetime) -> Span:
     """
     Return the requested range within the token's window.
 
@@ -138,13 +141,13 @@ def free_busy_range(start: datetime, end: datetime, context: Context) -> Span:
     """
     if end - start > MAX_FREE_BUSY:
         raise InvalidInput("The range may have at most 366 days.", code=Code.INVALID_RANGE)
-    requested = timeframe.requested_range(start, end, grant=context.caller.grant, now=context.now())
+    requested = timeframe.requested_range(start, end, grant=caller.grant, now=now)
     return Span(requested.start, requested.end)
 
 
-def contact_range(context: Context) -> TimeRange:
+def contact_range(caller: Caller, now: datetime) -> TimeRange:
     """Return the token's window; a side without a bound reaches 180 days from today."""
-    now, grant = context.now(), context.caller.grant
+    grant = caller.grant
     far = timedelta(days=CONTACT_DAYS)
     usual = TimeRange(now - far, now + far).whole_days()
     bounds = timeframe.allowed_range(grant, now)
@@ -155,29 +158,29 @@ def contact_range(context: Context) -> TimeRange:
     return _near(window, now)
 
 
-def series_range(event: Event, context: Context) -> TimeRange:
+def series_range(event: Event, caller: Caller, now: datetime) -> TimeRange:
     """Return the days around an event, in the token's window; around today if it has no time."""
-    if event.start_utc is None or not _sees_times(context):
-        return contact_range(context)
+    if event.start_utc is None or not _sees_times(caller):
+        return contact_range(caller, now)
     near = timedelta(days=SERIES_DAYS)
-    bounds = timeframe.allowed_range(context.caller.grant, context.now())
+    bounds = timeframe.allowed_range(caller.grant, now)
     return TimeRange(event.start_utc - near, event.start_utc + near).whole_days().clamp(bounds)
 
 
-def started(span: TimeRange, context: Context) -> TimeRange:
+def started(span: TimeRange, caller: Caller, now: datetime) -> TimeRange:
     """Return the part of a range up to now; without the right to see times, up to midnight."""
-    elapsed = TimeRange(span.start, context.now())
-    return (elapsed if _sees_times(context) else elapsed.whole_days()).clamp(span)
+    elapsed = TimeRange(span.start, now)
+    return (elapsed if _sees_times(caller) else elapsed.whole_days()).clamp(span)
 
 
-def searched(context: Context) -> frozenset[str]:
+def searched(caller: Caller) -> frozenset[str]:
     """
     Return the attributes that `q` may look at.
 
     Raises:
         FieldNotVisible: None of them is visible.
     """
-    fields = frozenset(name for word, name in SEARCHED.items() if not _conceals(context, word))
+    fields = frozenset(name for word, name in SEARCHED.items() if not _conceals(caller, word))
     if not fields:
         raise FieldNotVisible("The filter 'q'", *SEARCHED, any_of=True)
     return fields
@@ -185,32 +188,51 @@ def searched(context: Context) -> frozenset[str]:
 
 def event_projection(info: Info) -> frozenset[str]:
     """Return the attributes to read of events; rooms only when the location may be seen."""
-    attributes = projection(info.raw, "Event")
-    return attributes if _conceals(info.context, CalendarField.LOCATION) else attributes | {ROOMS}
+    return with_rooms(info.context.caller, projection(info.raw, "Event"))
 
 
-def organizer_counts(context: Context) -> bool:
+def with_rooms(caller: Caller, attributes: frozenset[str]) -> frozenset[str]:
+    """Return *attributes* to read of events, with rooms where the location may be seen."""
+    return attributes if _conceals(caller, CalendarField.LOCATION) else attributes | {ROOMS}
+
+
+def view(account: Caller) -> CalendarView:
+    """Return what a caller sees of the calendars of one of its accounts, and of their events."""
+    hidden = masks.hidden_attributes("Event", account.grant)
+    rooms = {ROOMS} if _conceals(account, CalendarField.LOCATION) else set[str]()
+    return CalendarView(calendars=account.grant.calendar_ids, hidden=hidden | rooms)
+
+
+def shown(event: Event, caller: Caller) -> Event:
+    """Return an event without what its account hides."""
+    if not caller.grant.accounts:
+        return event
+    hidden = masks.hidden_attributes("Event", caller.on(event.connection_id).grant)
+    return structs.replace(event, **dict.fromkeys(hidden))
+
+
+def organizer_counts(caller: Caller) -> bool:
     """Return whether people filters match the organizer (docs/spec/masks.md#calendar-filters)."""
-    return not _conceals(context, CalendarField.ORGANIZER)
+    return not _conceals(caller, CalendarField.ORGANIZER)
 
 
-def own_responses_count(context: Context) -> bool:
+def own_responses_count(caller: Caller) -> bool:
     """Return whether what the owner declined is free (docs/spec/masks.md#calendar-filters)."""
-    return not _conceals(context, CalendarField.ATTENDEES)
+    return not _conceals(caller, CalendarField.ATTENDEES)
 
 
-def coarse(context: Context) -> bool:
+def coarse(caller: Caller) -> bool:
     """Return whether nothing may tell times of day: neither edges nor order."""
-    return not _sees_times(context)
+    return not _sees_times(caller)
 
 
-def _sees_times(context: Context) -> bool:
-    return not _conceals(context, CalendarField.TIMES)
+def _sees_times(caller: Caller) -> bool:
+    return not _conceals(caller, CalendarField.TIMES)
 
 
-def _conceals(context: Context, word: CalendarField) -> bool:
+def _conceals(caller: Caller, word: CalendarField) -> bool:
     """Return whether *word* confines what is read and searched; `maskMode: basic` never does."""
-    return context.caller.strict and context.caller.hides(word)
+    return caller.strict and caller.hides(word)
 
 
 def _near(requested: TimeRange, now: datetime) -> TimeRange:
@@ -219,9 +241,9 @@ def _near(requested: TimeRange, now: datetime) -> TimeRange:
     return requested.clamp(TimeRange(now - FAR_BACK, now + FAR_AHEAD).whole_days())
 
 
-def _coarse(requested: TimeRange, context: Context) -> TimeRange:
+def _coarse(requested: TimeRange, caller: Caller, now: datetime) -> TimeRange:
     """Widen to whole days, but never beyond the token's window; what is empty stays so."""
     if requested.empty:
         return requested
-    bounds = timeframe.allowed_range(context.caller.grant, context.now())
+    bounds = timeframe.allowed_range(caller.grant, now)
     return requested.whole_days().clamp(bounds)

@@ -1,6 +1,6 @@
 """Root queries: `calendarEvents`, `calendarEvent`, `eventsByContact`, `freeBusy`, `calendars`."""
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from types import MappingProxyType
 from typing import Annotated, TypeVar
@@ -13,13 +13,20 @@ from graph.masking.guards import guarded
 from graph.scalars import Long
 from graph.warnings import all_failed_error, warnings
 from policy import timeframe
+from policy.caller import Caller
 from policy.refusals import InvalidInput, NotFound, OutsideCalendars, OutsideTimeframe
-from policy.timeframe import TimeRange
 from policy.vocabulary import CalendarField, CalendarOp, Code, Surface
 from providers.calendar.merged_events import EventPage as FoundPage
 from providers.failures import Missing
 from providers.fanout import AllFailed
-from providers.ports.calendar import EventNotVisible, EventQuery, NoSuchCalendar, Span
+from providers.ports.calendar import (
+    BusyQuery,
+    CalendarView,
+    EventNotVisible,
+    EventQuery,
+    NoSuchCalendar,
+    Span,
+)
 from providers.records.calendar import Event, NamedCalendar
 
 Argument = strawberry.argument
@@ -78,29 +85,31 @@ async def calendar_events(  # noqa: PLR0913 - the documented parameters, name by
     text, addresses = filters.text(q, "q"), filters.addresses(attendees)
     size = context.clamp_limit(limit, default=50, maximum=filters.MAX_LIMIT)
     skip = filters.offset(offset)
-    span = filters.listed_range(from_, to, context)
-    context.caller.usable_connections(Surface.CALENDAR)
+    now = context.now()
+    filters.listed_range(from_, to, context.caller, now)
     values = {"attendees": addresses, "includeCancelled": include_cancelled}
-    for argument, fields in _REVEALING.items():
-        if values[argument]:
-            context.caller.require_visible(f"The filter '{argument}'", *fields)
-    query = EventQuery(
-        span=Span(span.start, span.end),
-        calendar_id=calendar_id,
-        allowed=context.caller.grant.calendar_ids,
-        text=text,
-        text_fields=filters.searched(context) if text else frozenset(),
-        addresses=addresses,
-        organizer_counts=filters.organizer_counts(context),
-        include_cancelled=bool(include_cancelled),
-        by_day=filters.coarse(context),
-        limit=size,
-        offset=skip,
-    )
-    page = await _translate_failures(
-        context.calendars.events(query, projection=filters.event_projection(info))
-    )
-    return _view(context, page, span, skip)
+
+    def query(account: Caller) -> EventQuery:
+        account.admit(Surface.CALENDAR, CalendarOp.VIEW_EVENTS)
+        for argument, fields in _REVEALING.items():
+            if values[argument]:
+                account.require_visible(f"The filter '{argument}'", *fields)
+        span = filters.listed_range(from_, to, account, now)
+        return EventQuery(
+            span=Span(span.start, span.end),
+            calendar_id=calendar_id,
+            view=filters.view(account),
+            text=text,
+            text_fields=filters.searched(account) if text else frozenset(),
+            addresses=addresses,
+            organizer_counts=filters.organizer_counts(account),
+            include_cancelled=bool(include_cancelled),
+            by_day=filters.coarse(account),
+            limit=size,
+            offset=skip,
+        )
+
+    return await _listed(info, _on_each(context, query), skip)
 
 
 @guarded(CalendarOp.VIEW_EVENTS)
@@ -113,7 +122,7 @@ async def calendar_event(
     mine = _my_email(context)
     event = await _read_event(context, known, filters.event_projection(info))
     return types.EventAnswer(
-        event=event,
+        event=filters.shown(event, context.caller),
         access_info=context.caller.access_info(Surface.CALENDAR),
         current_user_calendar_email=mine,
     )
@@ -137,24 +146,37 @@ async def event_series(
     known = filters.event_id(event_id)
     size = context.clamp_limit(limit, default=50, maximum=filters.MAX_LIMIT)
     skip = filters.offset(offset)
-    context.caller.usable_connections(Surface.CALENDAR)
-    context.caller.require_visible("The series of an event", *_REVEALED_BY_SERIES)
-    event = await _read_event(context, known, frozenset({"series"}))
-    span = filters.series_range(event, context)
+    event = await _read_event(context, known, frozenset({"series"}), of_series=True)
+    account = context.caller.on(event.connection_id)
+    span = filters.series_range(event, account, context.now())
     query = EventQuery(
-        span=Span(span.start, span.end), by_day=filters.coarse(context), limit=size, offset=skip
+        span=Span(span.start, span.end),
+        view=filters.view(account),
+        by_day=filters.coarse(account),
+        limit=size,
+        offset=skip,
     )
     reading = context.calendars.instances(event, query, projection=filters.event_projection(info))
     try:
         page = await _translate_failures(reading)
     except Missing as missing:
         raise NotFound(_NO_EVENT, code=Code.EVENT_NOT_FOUND) from missing
-    return _view(context, page, span, skip)
+    return _view(context, page, query.span, skip)
 
 
-async def _read_event(context: Context, event_id: str, projection: frozenset[str]) -> Event:
-    """Read an event of the token's calendars and window."""
-    reading = context.loaders.event(event_id, context.caller.grant.calendar_ids, projection)
+async def _read_event(
+    context: Context, event_id: str, projection: frozenset[str], *, of_series: bool = False
+) -> Event:
+    """Read an event of the token's calendars and window, to list its series or not."""
+
+    def view(account: Caller) -> CalendarView:
+        account.admit(Surface.CALENDAR, CalendarOp.VIEW_EVENTS)
+        if of_series:
+            account.require_visible("The series of an event", *_REVEALED_BY_SERIES)
+        return filters.view(account)
+
+    views = tuple(_on_each(context, view).items())
+    reading = context.loaders.event(event_id, views, projection)
     try:
         event = await _translate_failures(reading)
     except EventNotVisible as hidden:
@@ -199,25 +221,26 @@ async def events_by_contact(  # noqa: PLR0913 - the documented parameters, name 
         )
     size = context.clamp_limit(limit, default=50, maximum=filters.MAX_LIMIT)
     skip = filters.offset(offset)
-    context.caller.usable_connections(Surface.CALENDAR)
-    context.caller.require_visible("A search by contact", *_REVEALED_BY_CONTACT)
-    span = filters.contact_range(context)
-    searched = filters.started(span, context) if past else span
-    query = EventQuery(
-        span=Span(searched.start, searched.end),
-        allowed=context.caller.grant.calendar_ids,
-        contact_email=address,
-        contact_name=known_as,
-        organizer_counts=filters.organizer_counts(context),
-        newest_first=True,
-        by_day=filters.coarse(context),
-        limit=size,
-        offset=skip,
-    )
-    page = await _translate_failures(
-        context.calendars.events(query, projection=filters.event_projection(info))
-    )
-    return _view(context, page, span, skip)
+    now = context.now()
+
+    def query(account: Caller) -> EventQuery:
+        account.admit(Surface.CALENDAR, CalendarOp.VIEW_EVENTS)
+        account.require_visible("A search by contact", *_REVEALED_BY_CONTACT)
+        span = filters.contact_range(account, now)
+        searched = filters.started(span, account, now) if past else span
+        return EventQuery(
+            span=Span(searched.start, searched.end),
+            view=filters.view(account),
+            contact_email=address,
+            contact_name=known_as,
+            organizer_counts=filters.organizer_counts(account),
+            newest_first=True,
+            by_day=filters.coarse(account),
+            limit=size,
+            offset=skip,
+        )
+
+    return await _listed(info, _on_each(context, query), skip)
 
 
 @guarded(CalendarOp.VIEW_FREE_BUSY, reveals=_REVEALED_BY_FREE_BUSY)
@@ -241,18 +264,20 @@ async def free_busy(
     address = filters.text(account, "account")
     if ids is not None and address is not None:
         raise InvalidInput("calendars and account exclude each other.")
-    span = filters.free_busy_range(from_, to, context)
-    context.caller.usable_connections(Surface.CALENDAR)
-    context.caller.require_visible("Free and busy times", *_REVEALED_BY_FREE_BUSY)
-    result = await _translate_failures(
-        context.calendars.free_busy(
-            span,
-            calendar_ids=ids,
-            allowed=context.caller.grant.calendar_ids,
-            account=address,
+    now = context.now()
+    filters.free_busy_range(from_, to, context.caller, now)
+
+    def query(own: Caller) -> BusyQuery:
+        own.require_visible("Free and busy times", *_REVEALED_BY_FREE_BUSY)
+        return BusyQuery(
+            span=filters.free_busy_range(from_, to, own, now),
+            view=filters.view(own),
             # The owner's own response is among the attendees' responses, so it is hidden with them.
-            own_responses=filters.own_responses_count(context),
+            own_responses=filters.own_responses_count(own),
         )
+
+    result = await _translate_failures(
+        context.calendars.free_busy(_on_each(context, query), calendar_ids=ids, account=address)
     )
     return types.FreeBusyAnswer(
         calendars=result.calendars,
@@ -265,9 +290,8 @@ async def free_busy(
 async def calendars(info: Info) -> types.CalendarList:
     """List the calendars that the token may use; works at every access level."""
     context = info.context
-    context.caller.usable_connections(Surface.CALENDAR)
     listing = await _translate_failures(
-        context.calendars.calendars(allowed=context.caller.grant.calendar_ids)
+        context.calendars.calendars(_on_each(context, filters.view))
     )
     return types.CalendarList(
         calendars=listing.calendars,
@@ -282,10 +306,8 @@ async def calendar(
 ) -> NamedCalendar:
     """Read one of the calendars that the token may use."""
     context = info.context
-    context.caller.usable_connections(Surface.CALENDAR)
-    listing = await _translate_failures(
-        context.loaders.calendars(context.caller.grant.calendar_ids)
-    )
+    views = tuple(_on_each(context, filters.view).items())
+    listing = await _translate_failures(context.loaders.calendars(views))
     for known in listing.calendars:
         if known.calendar_id == calendar_id:
             return known
@@ -294,6 +316,20 @@ async def calendar(
         code=Code.CALENDAR_NOT_FOUND,
         calendar_id=calendar_id,
     )
+
+
+def _on_each(context: Context, build: Callable[[Caller], Result]) -> dict[int, Result]:
+    """Return what *build* makes of the caller on each account that it does not refuse, by id."""
+    return context.caller.on_each(context.caller.usable_connections(Surface.CALENDAR), build)
+
+
+async def _listed(info: Info, queries: Mapping[int, EventQuery], skip: int) -> types.EventPage:
+    reading = info.context.calendars.events(queries, projection=filters.event_projection(info))
+    page = await _translate_failures(reading)
+    spans = [query.span for query in queries.values()]
+    read = [span for span in spans if not span.empty] or spans[:1]
+    span = Span(min(span.start for span in read), max(span.end for span in read))
+    return _view(info.context, page, span, skip)
 
 
 async def _translate_failures(call: Awaitable[Result]) -> Result:
@@ -317,7 +353,8 @@ def _require_allowed(event: Event, context: Context) -> None:
     Raises:
         OutsideTimeframe: It lies outside.
     """
-    bounds = timeframe.allowed_range(context.caller.grant, context.now())
+    account = context.caller.on(event.connection_id)
+    bounds = timeframe.allowed_range(account.grant, context.now())
     if event.start_utc is None or event.end_utc is None:
         raise NotFound(_NO_EVENT, code=Code.EVENT_NOT_FOUND)
     if not Span(bounds.start, bounds.end).meets(event.start_utc, event.end_utc):
@@ -329,9 +366,9 @@ def _my_email(context: Context) -> str | None:
     return context.caller.usable_connections(Surface.CALENDAR)[0].account_email or None
 
 
-def _view(context: Context, page: FoundPage, span: TimeRange, skipped: int) -> types.EventPage:
+def _view(context: Context, page: FoundPage, span: Span, skipped: int) -> types.EventPage:
     return types.EventPage(
-        events=page.events,
+        events=tuple([filters.shown(event, context.caller) for event in page.events]),
         access_info=context.caller.access_info(Surface.CALENDAR),
         current_user_calendar_email=_my_email(context),
         auth_warnings=warnings(context, Surface.CALENDAR, page.warnings),

@@ -12,12 +12,13 @@ from providers.calendar.merged_calendars import CalendarList, MergedCalendars
 from providers.content.merged_content import MergedContent
 from providers.failures import ProviderFailure
 from providers.mail.merged_mailbox import MergedMailbox
+from providers.ports.calendar import CalendarView
 from providers.records import calendar as calendar_records
 from providers.records import mail as mail_records
 from providers.search_text import fold
 from providers.tasks.accounts import TaskAccounts
 
-AllowedCalendars = frozenset[int] | None
+Views = tuple[tuple[int, CalendarView], ...]  # connection -> what the caller sees
 
 
 class Loaders(ContentLoaders, TaskLoaders):
@@ -72,12 +73,12 @@ class Loaders(ContentLoaders, TaskLoaders):
         return await self._threads.load(thread_id, projection)
 
     async def event(
-        self, event_id: str, allowed: AllowedCalendars, projection: Projection
+        self, event_id: str, views: Views, projection: Projection
     ) -> calendar_records.Event:
-        """Read one event by its public id, if its calendar is among the *allowed* ones."""
+        """Read one event by its public id, if its calendar is one that the caller sees."""
         if self.single_use:
-            return await self._calendars.event(event_id, allowed=allowed, projection=projection)
-        return await self._events.load((event_id, allowed), projection)
+            return await self._calendars.event(event_id, views=dict(views), projection=projection)
+        return await self._events.load((event_id, views), projection)
 
     def keep_newest(self, emails: Sequence[mail_records.Email], fields: Projection) -> None:
         """Keep the newest messages of all mailboxes, which were read with *fields*."""
@@ -96,9 +97,9 @@ class Loaders(ContentLoaders, TaskLoaders):
                 return email
         return None
 
-    async def calendars(self, allowed: AllowedCalendars) -> CalendarList:
-        """List the calendars with *allowed* ids; None: all."""
-        return await self._calendar_lists.load(allowed, EVERYTHING)
+    async def calendars(self, views: Views) -> CalendarList:
+        """List the calendars that the caller sees."""
+        return await self._calendar_lists.load(views, EVERYTHING)
 
     @cached_property
     def _emails(self) -> ObjectLoader[str, mail_records.Email]:
@@ -109,17 +110,23 @@ class Loaders(ContentLoaders, TaskLoaders):
         return ObjectLoader(lambda ids, projection: self._mail.threads(ids, projection=projection))
 
     @cached_property
-    def _events(self) -> ObjectLoader[tuple[str, AllowedCalendars], calendar_records.Event]:
+    def _events(self) -> ObjectLoader[tuple[str, Views], calendar_records.Event]:
         async def read(
-            keys: Sequence[tuple[str, AllowedCalendars]], projection: Projection
-        ) -> Mapping[tuple[str, AllowedCalendars], calendar_records.Event | ProviderFailure]:
-            allowed = keys[0][1]  # one token asks, so they are the same for all keys
-            ids = [event_id for event_id, _ in keys]
-            events = await self._calendars.events_by_id(ids, allowed=allowed, projection=projection)
-            return {(event_id, allowed): event for event_id, event in events.items()}
+            keys: Sequence[tuple[str, Views]], projection: Projection
+        ) -> Mapping[tuple[str, Views], calendar_records.Event | ProviderFailure]:
+            by_views: dict[Views, list[str]] = {}  # series need one more word than events
+            for event_id, views in keys:
+                by_views.setdefault(views, []).append(event_id)
+            read: dict[tuple[str, Views], calendar_records.Event | ProviderFailure] = {}
+            for views, ids in by_views.items():
+                events = await self._calendars.events_by_id(
+                    ids, views=dict(views), projection=projection
+                )
+                read |= {(event_id, views): event for event_id, event in events.items()}
+            return read
 
         return ObjectLoader(read)
 
     @cached_property
-    def _calendar_lists(self) -> ObjectLoader[AllowedCalendars, CalendarList]:
-        return ObjectLoader(each(lambda allowed, _: self._calendars.calendars(allowed=allowed)))
+    def _calendar_lists(self) -> ObjectLoader[Views, CalendarList]:
+        return ObjectLoader(each(lambda views, _: self._calendars.calendars(dict(views))))

@@ -6,7 +6,7 @@ Each field of an output type is declared as visible, or with the words that hide
 is never requested upstream.
 """
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterable
 from functools import lru_cache
 from typing import Any, Final
 
@@ -18,7 +18,7 @@ from graphql import (
     is_object_type,
 )
 
-from graph.coordinates import field_at, strawberry_field
+from graph.coordinates import field_at, object_type, record_attribute, strawberry_field
 from graph.edges import edge_of
 from graph.output_types import words_of
 from policy.grants import Grant
@@ -37,6 +37,8 @@ _FIELD_TYPES = (EmailField, CalendarField, TaskField, CollabField)
 # Coordinate -> the words that hide it, which it is made of: it is null when the token sees none of
 # them. Filled by `apply`.
 _hiding_words: Final[dict[str, tuple[Field, ...]]] = {}
+# Such a coordinate -> the attributes of the record that nothing else than it and its like shows.
+_attributes: Final[dict[str, frozenset[str]]] = {}
 
 
 def apply(schema: GraphQLSchema) -> None:
@@ -45,6 +47,24 @@ def apply(schema: GraphQLSchema) -> None:
     for coordinate in _hiding_words:
         field = field_at(schema, coordinate)
         field.resolve = _unless_hidden(coordinate, field.resolve or default_field_resolver)
+        owner = coordinate.partition(".")[0]
+        visible = {
+            attribute
+            for name, other in object_type(schema, owner).fields.items()
+            if f"{owner}.{name}" not in _hiding_words
+            for attribute in _shown_attributes(other)
+        }
+        edge = edge_of(field)
+        names = set(_shown_attributes(field) if edge is None else edge.attributes)
+        _attributes[coordinate] = frozenset(names - visible)
+
+
+def _shown_attributes(field: GraphQLField) -> Iterable[str]:
+    """Return the attributes of a record that *field* tells, whatever other fields are hidden."""
+    edge = edge_of(field)
+    if edge is None:
+        return filter(None, [record_attribute(field)])
+    return [name for argument, name in edge.arguments.items() if argument not in edge.sources]
 
 
 def table(schema: GraphQLSchema) -> dict[str, tuple[Field, ...]]:
@@ -87,6 +107,14 @@ def _hidden(*visible: frozenset[Field]) -> frozenset[str]:
         for coordinate, words in _hiding_words.items()
         if not any(word in seen[type(word)] for word in words)
     )
+
+
+@lru_cache(maxsize=4096)
+def hidden_attributes(owner: str, grant: Grant) -> frozenset[str]:
+    """Return the attributes of the record behind the type *owner* that *grant* hides."""
+    prefix = f"{owner}."
+    coordinates = [each for each in hidden(grant) if each.startswith(prefix)]
+    return frozenset(name for each in coordinates for name in _attributes[each])
 
 
 def words_hiding(coordinate: str) -> str:

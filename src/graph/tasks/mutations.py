@@ -64,7 +64,7 @@ async def create_task_item(
     read_arguments.check_id(board_id, "boardId")
     name = write_arguments.check_name(written.name)
     fields = write_arguments.read_fields(written.fields, required=False)
-    account = routing.choose_account(code, context, writing=True)
+    account = routing.choose_account(code, context, TaskOp.CREATE_ITEMS, writing=True)
     routing.require_writable(account)
     routing.require_creation(context, account, board_id)
     write_arguments.check_name_for(name, account.port.max_item_name)
@@ -72,11 +72,12 @@ async def create_task_item(
     board = await _board(account, board_id)
     group = _group(written.group_id, board)
     columns = write_arguments.confined(board.columns or (), routing.boards(context, account))
-    settable = write_arguments.settable(fields, columns, context, renames=False)
+    caller = routing.caller_on(context, account)
+    settable = write_arguments.settable(fields, columns, caller, renames=False)
     settable = write_arguments.without_odd_numbers(settable, columns)
     accepted = write_arguments.name_people(settable, columns)
     await routing.translate_failures(
-        write_arguments.require_recipients(accepted, columns, account, context), what=None
+        write_arguments.require_recipients(accepted, columns, account, caller), what=None
     )
     new = NewItem(board_id=board_id, name=name, group_id=group, fields=accepted)
     previews.describe_new_item(account, new, write_arguments.rejected(fields, accepted, ()))
@@ -105,9 +106,10 @@ async def update_task_item(
     fields = write_arguments.read_fields(written.fields, required=True)
     if fields.get(NAME_COLUMN, "").strip():
         write_arguments.check_name(fields[NAME_COLUMN], "fields.name")
-    account, target = await _target(context, code, item_id, columns=True)
+    account, target = await _target(context, code, TaskOp.UPDATE_ITEMS, item_id, columns=True)
+    caller = routing.caller_on(context, account)
     confined = write_arguments.confined(target.columns, routing.boards(context, account))
-    accepted = write_arguments.settable(fields, confined, context, renames=True)
+    accepted = write_arguments.settable(fields, confined, caller, renames=True)
     if not accepted:
         settable = write_arguments.writable(fields, confined)
         raise NoWritableFields(settable, rejected=fields)
@@ -116,7 +118,7 @@ async def update_task_item(
         return _nothing_set(account, target, fields)
     accepted = write_arguments.name_people(accepted, confined)
     await routing.translate_failures(
-        write_arguments.require_recipients(accepted, confined, account, context), what=None
+        write_arguments.require_recipients(accepted, confined, account, caller), what=None
     )
     rejected = write_arguments.rejected(fields, accepted, ())
     await previews.describe_update(info, account, target, accepted, rejected)
@@ -153,7 +155,7 @@ async def delete_task_item(
     """Delete an item; the provider does not keep it."""
     code = routing.provider_code(provider, info.context)
     read_arguments.check_id(item_id, "itemId")
-    account, target = await _target(info.context, code, item_id)
+    account, target = await _target(info.context, code, TaskOp.DELETE_ITEMS, item_id)
     previews.describe_deletion(account, target)
     await routing.translate_failures(account.port.delete(target), what="item", change=True)
     return TaskOperationResult(provider=account.connection.provider)
@@ -173,7 +175,7 @@ async def add_task_comment(
     read_arguments.check_id(item_id, "itemId")
     body = write_arguments.check_comment(written.body)
     context.refuse_uncertain_retry()
-    account, target = await _target(context, code, item_id)
+    account, target = await _target(context, code, TaskOp.ADD_COMMENTS, item_id)
     previews.describe_comment(account, target, body)
     comment_id = await routing.translate_failures(
         account.port.comment(target, body), what="item", change=True
@@ -182,10 +184,10 @@ async def add_task_comment(
 
 
 async def _target(
-    context: Context, code: str, item_id: str, *, columns: bool = False
+    context: Context, code: str, operation: TaskOp, item_id: str, *, columns: bool = False
 ) -> tuple[TaskAccount, TaskTarget]:
     """Return the account and the item to change, after checking the board scope."""
-    account = routing.choose_account(code, context, writing=True)
+    account = routing.choose_account(code, context, operation, writing=True)
     routing.require_writable(account)
     target = await routing.read_target(context, account, item_id, columns=columns, change=True)
     return account, target
@@ -214,11 +216,12 @@ def _group(group_id: str | None, board: TaskBoard) -> str | None:
 
 async def _item(info: Info, account: TaskAccount, item_id: str) -> TaskItem | None:
     """Read the written item as a query would show it; None if that fails or is not allowed."""
-    context = info.context
-    visibility = read_arguments.visibility(info, routing.boards(context, account))
-    if not visibility.projection or not context.caller.allows(TaskOp.VIEW_ITEMS):
+    visibility = read_arguments.visibility(info, account)
+    caller = routing.caller_on(info.context, account)
+    if not visibility.projection or not caller.allows(TaskOp.VIEW_ITEMS):
         return None
     try:
-        return await account.port.item(item_id, visibility=visibility)
+        item = await account.port.item(item_id, visibility=visibility)
+        return account.item(item, visibility.hidden)
     except ProviderFailure:
         return None

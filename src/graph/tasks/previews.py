@@ -77,10 +77,11 @@ def _set_result(preview: WritePreview, account: TaskAccount, **members: object) 
 
 async def _values(info: Info, account: TaskAccount, item_id: str) -> Mapping[str, str | None]:
     """Return the texts of an item by column, as `taskItem` shows them; empty when it may not."""
-    context = info.context
-    visibility = read_arguments.visibility(info, routing.boards(context, account))
+    visibility = read_arguments.visibility(info, account)
     visibility = replace(visibility, projection=_VALUES - visibility.hidden)
-    if not visibility.projection or not context.caller.allows(TaskOp.VIEW_ITEMS):
+    if not visibility.projection or not routing.caller_on(info.context, account).allows(
+        TaskOp.VIEW_ITEMS
+    ):
         return {}
     reading = account.port.item(item_id, visibility=visibility)
     item = await routing.translate_failures(reading, what="item")

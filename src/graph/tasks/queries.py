@@ -9,12 +9,15 @@ import strawberry
 from graph import page_tokens
 from graph.context import Context, Info
 from graph.execution.requested_fields import projection
+from graph.masking import masks
 from graph.masking.guards import guarded
 from graph.tasks import read_arguments, routing, types
 from graph.warnings import warnings
+from policy.caller import Caller
 from policy.vocabulary import Surface, TaskField, TaskOp
 from providers.catalogue.tables import NAMES
 from providers.ports.tasks import BoardQuery, ItemQuery, TaskPosition
+from providers.tasks.accounts import TaskAccount
 
 MAX_LIMIT, DEFAULT_LIMIT = 200, 50
 
@@ -70,7 +73,7 @@ async def task_boards(  # noqa: PLR0913 - the documented parameters, name by nam
     code = routing.provider_code(provider, context)
     text = read_arguments.text(q)
     size = context.clamp_limit(limit, default=DEFAULT_LIMIT, maximum=MAX_LIMIT)
-    account = routing.choose_account(code, context)
+    account = routing.choose_account(code, context, TaskOp.VIEW_BOARDS)
     filters = {
         "q": text,
         "includeArchived": bool(include_archived),
@@ -83,16 +86,17 @@ async def task_boards(  # noqa: PLR0913 - the documented parameters, name by nam
         limit=size,
     )
     after = page_tokens.unseal(context, "taskBoards", filters, page_token, TaskPosition)
+    hidden = _hidden_of_boards(context, account)
+    shown = projection(info.raw, "TaskBoard") - hidden
     page = await routing.translate_failures(
-        account.port.boards(query, after=after, projection=projection(info.raw, "TaskBoard")),
-        what=None,
+        account.port.boards(query, after=after, projection=shown), what=None
     )
     return types.TaskBoardPage(
         provider=account.connection.provider,
-        boards=page.boards,
+        boards=tuple([account.board(board, hidden) for board in page.boards]),
         next_page_token=page_tokens.seal(context, "taskBoards", filters, page.position),
         has_more=page.position is not None,
-        access_info=context.caller.access_info(Surface.TASKS),
+        access_info=routing.caller_on(context, account).access_info(Surface.TASKS),
         auth_warnings=warnings(context, Surface.TASKS, ()),
     )
 
@@ -105,15 +109,17 @@ async def task_board(
     context = info.context
     code = routing.provider_code(provider, context)
     read_arguments.check_id(board_id, "boardId")
-    account = routing.choose_account(code, context)
+    account = routing.choose_account(code, context, TaskOp.VIEW_BOARDS)
     routing.require_board(context, account, board_id)
+    hidden = _hidden_of_boards(context, account)
+    shown = projection(info.raw, "TaskBoard") - hidden
     board = await routing.translate_failures(
-        context.loaders.board(account, board_id, projection(info.raw, "TaskBoard")), what="board"
+        context.loaders.board(account, board_id, shown), what="board"
     )
     return types.TaskBoardAnswer(
         provider=account.connection.provider,
-        board=board,
-        access_info=context.caller.access_info(Surface.TASKS),
+        board=account.board(board, hidden),
+        access_info=routing.caller_on(context, account).access_info(Surface.TASKS),
     )
 
 
@@ -147,7 +153,7 @@ async def task_items(  # noqa: PLR0913 - the documented parameters, name by name
         assignee_email=read_arguments.text(assignee_email),
         limit=context.clamp_limit(limit, default=DEFAULT_LIMIT, maximum=MAX_LIMIT),
     )
-    account = routing.choose_account(code, context)
+    account = routing.choose_account(code, context, TaskOp.VIEW_ITEMS)
     filters = {
         "boardId": board_id,
         "groupId": query.group_id,
@@ -159,18 +165,18 @@ async def task_items(  # noqa: PLR0913 - the documented parameters, name by name
     }
     after = page_tokens.unseal(context, "taskItems", filters, page_token, TaskPosition)
     routing.require_board(context, account, board_id)
-    _require_visible_filters(filters, context)
-    visibility = read_arguments.visibility(info, routing.boards(context, account))
+    _require_visible_filters(filters, routing.caller_on(context, account))
+    visibility = read_arguments.visibility(info, account)
     page = await routing.translate_failures(
         account.port.items(board_id, query, after=after, visibility=visibility), what="board"
     )
     return types.TaskItemPage(
         provider=account.connection.provider,
-        items=page.items,
+        items=tuple([account.item(item, visibility.hidden) for item in page.items]),
         next_page_token=page_tokens.seal(context, "taskItems", filters, page.position),
         has_more=page.position is not None,
         total_count=page.total,
-        access_info=context.caller.access_info(Surface.TASKS),
+        access_info=routing.caller_on(context, account).access_info(Surface.TASKS),
     )
 
 
@@ -182,22 +188,25 @@ async def task_item(
     context = info.context
     code = routing.provider_code(provider, context)
     read_arguments.check_id(item_id, "itemId")
-    account = routing.choose_account(code, context)
-    allowed = routing.boards(context, account)
-    if allowed is not None:
+    account = routing.choose_account(code, context, TaskOp.VIEW_ITEMS)
+    if routing.boards(context, account) is not None:
         await routing.read_target(context, account, item_id)
+    visibility = read_arguments.visibility(info, account)
     item = await routing.translate_failures(
-        context.loaders.task_item(account, item_id, read_arguments.visibility(info, allowed)),
-        what="item",
+        context.loaders.task_item(account, item_id, visibility), what="item"
     )
     return types.TaskItemAnswer(
         provider=account.connection.provider,
-        item=item,
-        access_info=context.caller.access_info(Surface.TASKS),
+        item=account.item(item, visibility.hidden),
+        access_info=routing.caller_on(context, account).access_info(Surface.TASKS),
     )
 
 
-def _require_visible_filters(filters: Mapping[str, object], context: Context) -> None:
+def _hidden_of_boards(context: Context, account: TaskAccount) -> frozenset[str]:
+    return masks.hidden_attributes("TaskBoard", routing.caller_on(context, account).grant)
+
+
+def _require_visible_filters(filters: Mapping[str, object], caller: Caller) -> None:
     for name, fields in _REVEALING.items():
         if filters[name]:
-            context.caller.require_visible(f"The filter '{name}'", *fields)
+            caller.require_visible(f"The filter '{name}'", *fields)

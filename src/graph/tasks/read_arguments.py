@@ -1,35 +1,15 @@
 """Checks of the arguments of the task queries, and the visible part of an item."""
 
-from collections.abc import Mapping
-from collections.abc import Set as AbstractSet
-from types import MappingProxyType
-
 from graph.context import Info
 from graph.execution.requested_fields import projection
+from graph.masking import masks
+from graph.tasks import routing
 from policy.refusals import Detail, InvalidInput
-from policy.vocabulary import Code, TaskField, TaskOp
+from policy.vocabulary import Code, TaskOp
 from providers.ports.tasks import ItemVisibility
+from providers.tasks.accounts import TaskAccount
 
 MAX_ID = 255  # characters
-
-# Mask word -> the attribute of `TaskItem` that it hides.
-_ATTRIBUTES: Mapping[TaskField, str] = MappingProxyType(
-    {
-        TaskField.NAME: "name",
-        TaskField.STATUS: "status",
-        TaskField.ASSIGNEES: "assignees",
-        TaskField.DUE_DATE: "due_date",
-        TaskField.PRIORITY: "priority",
-        TaskField.LABELS: "labels",
-        TaskField.DESCRIPTION: "description",
-        TaskField.COMMENTS: "comments",
-        TaskField.COLUMN_VALUES: "column_values",
-        TaskField.SUB_ITEMS: "sub_items",
-        TaskField.CREATED_TIME: "created_at",
-        TaskField.MODIFIED_TIME: "updated_at",
-        TaskField.WEB_LINK: "web_url",
-    }
-)
 
 
 def text(value: str | None) -> str | None:
@@ -51,11 +31,12 @@ def check_id(value: str, name: str) -> None:
         )
 
 
-def visibility(info: Info, boards: AbstractSet[str] | None) -> ItemVisibility:
-    """Return the selected and visible part of items; *boards* None means all boards."""
-    caller = info.context.caller
-    seen = projection(info.raw, "TaskItem")
+def visibility(info: Info, account: TaskAccount) -> ItemVisibility:
+    """Return the selected and visible part of the items of *account*."""
+    caller = routing.caller_on(info.context, account)
+    hidden = masks.hidden_attributes("TaskItem", caller.grant)
+    seen = projection(info.raw, "TaskItem") - hidden
     if not caller.allows(TaskOp.VIEW_COMMENTS):
         seen -= {"comments"}
-    hidden = frozenset(name for word, name in _ATTRIBUTES.items() if caller.hides(word))
+    boards = routing.boards(info.context, account)
     return ItemVisibility(projection=seen, hidden=hidden, boards=boards)

@@ -6,8 +6,9 @@ from typing import TypeVar
 
 from graph.context import Context
 from policy import refusals
+from policy.caller import Caller
 from policy.gates import Connection
-from policy.vocabulary import Code, Surface
+from policy.vocabulary import Code, Surface, TaskOp
 from providers.catalogue.tables import KINDS
 from providers.failures import Missing, MissingScope, OutcomeUnknown, ProviderFailure, Refused
 from providers.ports.tasks import StalePosition, TaskTarget
@@ -40,13 +41,17 @@ def provider_code(provider: str | None, context: Context) -> str:
     return code
 
 
-def choose_account(code: str, context: Context, *, writing: bool = False) -> TaskAccount:
+def choose_account(
+    code: str, context: Context, operation: TaskOp, *, writing: bool = False
+) -> TaskAccount:
     """
     Choose the account of a provider code; with several, the one with the lowest connection id.
 
+    Accounts whose settings do not allow *operation* are left out.
     *writing*: the token may have to choose among several by itself.
 
     Raises:
+        OperationNotAllowed: No account allows it.
         NoSuchProvider: The provider has no connection.
         NoUsableConnection: Its connections are inactive or excluded.
         InvalidInput: `PROVIDER_REQUIRED`: several providers are connected and none is named.
@@ -57,17 +62,28 @@ def choose_account(code: str, context: Context, *, writing: bool = False) -> Tas
         usable = caller.usable_connections(Surface.TASKS)
         if len(usable) > 1:
             raise _ambiguous(usable)
-        return _first_account(usable, context)
-    named = [
-        connection
-        for connection in caller.connections
-        if connection.kind == Surface.TASKS and connection.provider == code
-    ]
+        named = list(usable)
+    else:
+        named = [
+            connection
+            for connection in caller.connections
+            if connection.kind == Surface.TASKS and connection.provider == code
+        ]
     if not named:
         raise refusals.NoSuchProvider(Surface.TASKS)
+    named = [each for each in named if context.tasks.account(each.id) is not None]
+    admitted = caller.on_each(named, lambda account: account.admit(Surface.TASKS, operation))
     if writing:
-        caller.require_one([each for each in named if context.tasks.account(each.id) is not None])
-    return _first_account(named, context)
+        caller.require_one([each for each in named if each.id in admitted])
+    account = context.tasks.account(min(admitted)) if admitted else None
+    if account is None:
+        raise caller.no_usable_connection(Surface.TASKS)
+    return account
+
+
+def caller_on(context: Context, account: TaskAccount) -> Caller:
+    """Return the caller as the settings of *account* narrow it."""
+    return context.caller.on(account.connection.id)
 
 
 def connections(context: Context) -> tuple[Connection, ...]:
@@ -82,7 +98,7 @@ def connections(context: Context) -> tuple[Connection, ...]:
 
 def boards(context: Context, account: TaskAccount) -> AbstractSet[str] | None:
     """Return the board ids in the token's scope on this account; None for all boards."""
-    scope = context.caller.grant.task_boards
+    scope = caller_on(context, account).grant.task_boards
     if scope is None:
         return None
     return frozenset(
@@ -110,7 +126,7 @@ def require_creation(context: Context, account: TaskAccount, board_id: str) -> N
         AccessDenied: The board is outside the scope, or read-only in it.
     """
     require_board(context, account, board_id)
-    scope = context.caller.grant.task_boards
+    scope = caller_on(context, account).grant.task_boards
     if scope is not None and not any(
         board.allow_create
         for board in scope
@@ -216,14 +232,6 @@ async def translate_failures(
                 missing_scope or "The provider does not let the account do this."
             ) from refusal
         raise ProviderFailure(missing_scope or "The provider refused the request.") from refusal
-
-
-def _first_account(usable: Iterable[Connection], context: Context) -> TaskAccount:
-    for connection in sorted(usable, key=lambda connection: connection.id):
-        account = context.tasks.account(connection.id)
-        if account is not None:
-            return account
-    raise context.caller.no_usable_connection(Surface.TASKS)
 
 
 def _is_of(provider: str | None, code: str) -> bool:

@@ -81,6 +81,9 @@ class TaskBoard:
     groups = visible("Null in lists.")
     columns = visible("Null in lists.")
     tags = visible("Null in lists.")
+    connection_id = masked(
+        TaskField.CONNECTION_ID, "The connection of its account.", graphql_type=Long | None
+    )
 
 
 @output_of(records.TaskColumnValue)
@@ -136,6 +139,9 @@ class TaskItem:
     )
     sub_items = masked(TaskField.SUB_ITEMS, "The sub-items; their own sub-items are null.")
     column_values = masked(TaskField.COLUMN_VALUES, "One per column, in the board's order.")
+    connection_id = masked(
+        TaskField.CONNECTION_ID, "The connection of its account.", graphql_type=Long | None
+    )
 
 
 @output

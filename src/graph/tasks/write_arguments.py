@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 
-from graph.context import Context
 from graph.masking import text_limits
+from policy.caller import Caller
 from policy.recipients import NO_NORMAL_FORM, Recipient, as_written
 from policy.refusals import Detail, InvalidInput
-from policy.vocabulary import Code, Surface
+from policy.vocabulary import Code
 from providers.item_visibility import Column
 from providers.ports.tasks import NAME_COLUMN
 from providers.records import finite_numbers
@@ -77,7 +77,7 @@ def read_fields(value: object, *, required: bool) -> dict[str, str]:
 def settable(
     fields: Mapping[str, str],
     columns: Iterable[TaskColumn | Column],
-    context: Context,
+    caller: Caller,
     *,
     renames: bool,
 ) -> dict[str, str]:
@@ -86,7 +86,7 @@ def settable(
 
     *renames*: whether the pseudo column `name` is one of them, unless its value is blank.
     """
-    allowed = context.caller.grant.writable_task_fields
+    allowed = caller.grant.writable_task_fields
     return {
         column: fields[column]
         for column in writable(fields, columns, renames=renames)
@@ -169,7 +169,7 @@ async def require_recipients(
     fields: Mapping[str, str],
     columns: Iterable[TaskColumn | Column],
     account: TaskAccount,
-    context: Context,
+    caller: Caller,
 ) -> None:
     """
     Check that the token may write to whoever the people columns among *fields* name.
@@ -179,7 +179,6 @@ async def require_recipients(
     Raises:
         RecipientNotAllowed: The recipient rules exclude one, or no address is known.
     """
-    caller = context.caller.within(Surface.TASKS)
     rules = caller.grant.recipients
     if rules is None or rules.allows_everyone:
         return

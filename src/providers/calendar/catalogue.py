@@ -5,7 +5,7 @@ The rules: docs/spec/calendar.md#listing-calendars and #calendar-filter.
 """
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from operator import attrgetter
 
@@ -13,7 +13,13 @@ import msgspec
 
 from providers.failures import ProviderFailure, without_frames
 from providers.fanout import ConnectionWarning, combined_failure, gather_results, with_timeout
-from providers.ports.calendar import CalendarKey, CalendarPort, NoSuchCalendar, PublicIdStore
+from providers.ports.calendar import (
+    CalendarKey,
+    CalendarPort,
+    CalendarView,
+    NoSuchCalendar,
+    PublicIdStore,
+)
 from providers.ports.connection import ConnectionInfo
 from providers.records.calendar import Calendar, NamedCalendar
 from providers.search_text import fold
@@ -22,6 +28,7 @@ from providers.turns import in_turns
 CALENDARS = "calendars"
 
 Connection = tuple[ConnectionInfo, CalendarPort]
+Views = Mapping[int, CalendarView]  # by connection; the others are not there for the caller
 
 
 class CalendarSource(msgspec.Struct, frozen=True):
@@ -68,28 +75,28 @@ class CalendarCatalogue:
         """Return the port of a connection; None when the caller may not use it."""
         return next((port for info, port in self._connections if info.id == connection), None)
 
-    async def require(self, only: Collection[int], allowed: AbstractSet[int] | None) -> None:
+    async def require(self, only: Collection[int], views: Views) -> AbstractSet[int]:
         """
-        Check calendar ids of a caller, without an upstream call.
+        Check calendar ids of a caller, without an upstream call; return their connections.
 
         Raises:
             NoSuchCalendar: The first id that does not exist for the caller.
         """
         if not only:
-            return
+            return frozenset()
         keys = await self._ids.calendars(only)
         usable = {info.id for info, _ in self._connections}
         for calendar_id in only:
             key = keys.get(calendar_id)
-            hidden = allowed is not None and calendar_id not in allowed
-            if key is None or hidden or key.connection not in usable:
+            if key is None or key.connection not in usable or not _sees(views, key, calendar_id):
                 raise NoSuchCalendar(calendar_id)
+        return {key.connection for key in keys.values()}
 
     async def find(
         self,
+        views: Views,
         *,
         only: Collection[int] | None = None,
-        allowed: AbstractSet[int] | None = None,
         account: str | None = None,
         recent: bool = False,
     ) -> tuple[list[CalendarSource], list[ConnectionWarning]]:
@@ -100,8 +107,8 @@ class CalendarCatalogue:
         account, the first one is used.
 
         Args:
+            views: What exists for the caller.
             only: Requested ids; None: all.
-            allowed: Ids that exist for the caller; None: all.
             account: The address of the only account to call, any case; None: all accounts.
             recent: As `CalendarPort.calendars`.
 
@@ -110,9 +117,8 @@ class CalendarCatalogue:
             Throttled, TimedOut, AllFailed: Every account failed.
         """
         if only is not None:
-            await self.require(only, allowed)
-        visible = allowed if only is None else frozenset(only)
-        holders = await self._holders(visible)
+            await self.require(only, views)
+        holders = await self._holders(views, only)
         if account is not None:
             holders = tuple(
                 holder for holder in holders if fold(holder[0].account_email) == fold(account)
@@ -130,7 +136,8 @@ class CalendarCatalogue:
         sources = [
             source
             for source in await self._sources(holders, results)
-            if visible is None or source.calendar_id in visible
+            if (only is None or source.calendar_id in only)
+            and _sees(views, source.key, source.calendar_id)
         ]
         if only is None:
             sources = await _distinct(sources)
@@ -156,13 +163,14 @@ class CalendarCatalogue:
             raise calendars
         return calendars
 
-    async def _holders(self, visible: AbstractSet[int] | None) -> tuple[Connection, ...]:
-        """Return the connections that hold *visible* calendars; None: all connections."""
-        if visible is None:
-            return self._connections
-        keys = await self._ids.calendars(visible)
-        connections = {key.connection for key in keys.values()}
-        return tuple(pair for pair in self._connections if pair[0].id in connections)
+    async def _holders(self, views: Views, only: Collection[int] | None) -> tuple[Connection, ...]:
+        """Return the connections that hold calendars of *views*, and of *only* if it is given."""
+        named = {name for view in views.values() for name in view.calendars or ()}
+        keys = await self._ids.calendars(named if only is None else only) if only or named else {}
+        holding = {key.connection for name, key in keys.items() if _sees(views, key, name)}
+        if only is None:
+            holding |= {name for name, view in views.items() if view.calendars is None}
+        return tuple(pair for pair in self._connections if pair[0].id in holding)
 
     async def _sources(
         self,
@@ -183,6 +191,10 @@ class CalendarCatalogue:
             if key in ids
         ]
         return sorted(sources, key=attrgetter("calendar_id"))
+
+
+def _sees(views: Views, key: CalendarKey, calendar_id: int) -> bool:
+    return key.connection in views and views[key.connection].has(calendar_id)
 
 
 async def _distinct(sources: Sequence[CalendarSource]) -> list[CalendarSource]:

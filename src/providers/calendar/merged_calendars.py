@@ -15,11 +15,12 @@ import msgspec
 
 from providers import fanout
 from providers.calendar import event_matching, event_reading, freebusy
-from providers.calendar.catalogue import CALENDARS, CalendarCatalogue, CalendarSource
+from providers.calendar.catalogue import CALENDARS, CalendarCatalogue, CalendarSource, Views
 from providers.calendar.merged_events import EventPage, MergedEvents, widened
 from providers.failures import Missing, ProviderFailure
 from providers.http.response import Response
 from providers.ports.calendar import (
+    BusyQuery,
     BusyTimes,
     CalendarKey,
     CalendarPort,
@@ -67,114 +68,125 @@ class MergedCalendars(MergedEvents):
         catalogue = CalendarCatalogue(connections, ids, timeout_seconds=timeout_seconds)
         super().__init__(catalogue, ids, timeout_seconds=timeout_seconds)
 
-    async def calendars(self, *, allowed: AbstractSet[int] | None = None) -> CalendarList:
+    async def calendars(self, views: Views) -> CalendarList:
         """
-        List the calendars of every account.
-
-        Args:
-            allowed: Ids that exist for the caller; None: all.
+        List the calendars of every account that exist for the caller.
 
         Raises:
             Throttled, TimedOut, AllFailed: Every account failed; see `combined_failure`.
         """
-        sources, warnings = await self._catalogue.find(allowed=allowed)
+        sources, warnings = await self._catalogue.find(views)
         return CalendarList(
             calendars=tuple(source.named for source in sources), warnings=tuple(warnings)
         )
 
-    async def events(self, query: EventQuery, *, projection: AbstractSet[str]) -> EventPage:
+    async def events(
+        self, queries: Mapping[int, EventQuery], *, projection: AbstractSet[str]
+    ) -> EventPage:
         """
         List the events of all calendars that match a query.
 
         Args:
-            query: Which events, in which order.
+            queries: Connection -> which of its events, in which order; the others are not asked.
+                They have one calendar, limit, offset and direction.
             projection: Attributes of `Event`; the times are always set.
 
         Raises:
             NoSuchCalendar: The requested calendar does not exist for the caller.
             Throttled, TimedOut, AllFailed: No calendar could be read.
         """
-        only = None if query.calendar_id is None else (query.calendar_id,)
-        if query.span.empty:
-            await self._catalogue.require(only or (), query.allowed)
-            return EventPage(events=(), total=0, total_exact=True, warnings=())
-        sources, warnings = await self._catalogue.find(
-            only=only, allowed=query.allowed, recent=only is None
-        )
-        results = await self._listed_events(sources, query, projection)
+        first = next(iter(queries.values()))
+        only = None if first.calendar_id is None else (first.calendar_id,)
+        views = {name: query.view for name, query in queries.items()}
+        if any(query.span.empty for query in queries.values()):
+            named = await self._catalogue.require(only or (), views)
+            views = {name: view for name, view in views.items() if not queries[name].span.empty}
+            if not views or not named <= views.keys():
+                return EventPage(events=(), total=0, total_exact=True, warnings=())
+        sources, warnings = await self._catalogue.find(views, only=only, recent=only is None)
+        results = await self._listed_events(sources, queries, projection)
         if only is None and any(isinstance(result, Missing) for result in results):
             known = [source.key for source in sources]
-            sources, warnings = await self._catalogue.find(allowed=query.allowed)
+            sources, warnings = await self._catalogue.find(views)
             if [source.key for source in sources] != known:
-                results = await self._listed_events(sources, query, projection)
+                results = await self._listed_events(sources, queries, projection)
         lists, failed = _split_results(sources, results, warnings, named=only is not None)
         failed += _doubts((source, listed.every_doubt) for source, listed in lists)
         exact = not failed and all(listed.exact for _, listed in lists)
-        return await self._page(lists, query, exact=exact, warnings=tuple(failed))
+        return await self._page(lists, queries, exact=exact, warnings=tuple(failed))
 
     async def free_busy(
         self,
-        span: Span,
+        queries: Mapping[int, BusyQuery],
         *,
         calendar_ids: Sequence[int] | None = None,
-        allowed: AbstractSet[int] | None = None,
         account: str | None = None,
-        own_responses: bool = True,
     ) -> FreeBusyList:
         """
         Return the busy and free periods of each calendar.
 
         Args:
-            span: The range; when it is empty, no calendar is read.
+            queries: Connection -> what is read of its calendars; the others are not asked.
             calendar_ids: Requested calendars; None: all.
-            allowed: Ids that exist for the caller; None: all.
             account: The address of the account whose calendars are read; None: all accounts.
-            own_responses: As `CalendarPort.busy`.
 
         Raises:
             NoSuchCalendar: The first requested id that does not exist for the caller.
             Throttled, TimedOut, AllFailed: No calendar could be read.
         """
-        sources, warnings = await self._catalogue.find(
-            only=calendar_ids, allowed=allowed, account=account
-        )
-        if span.empty:
-            calendars = tuple(_free_busy(source, (), span) for source in sources)
-            return FreeBusyList(calendars=calendars, warnings=tuple(warnings))
-        wide = widened(span)
-        answered = await self._busy_together(sources, wide) if own_responses else {}
+        views = {name: query.view for name, query in queries.items()}
+        sources, warnings = await self._catalogue.find(views, only=calendar_ids, account=account)
+        answered = await self._busy_together(sources, queries)
 
         async def read(source: CalendarSource) -> BusyTimes:
-            if source.key in answered:
-                return BusyTimes(answered[source.key])
-            return await source.port.busy(source.calendar.id, wide, own_responses=own_responses)
+            query = queries[source.key.connection]
+            if source.key in answered or query.span.empty:
+                return BusyTimes(answered.get(source.key, ()))
+            return await source.port.busy(
+                source.calendar.id, widened(query.span), own_responses=query.own_responses
+            )
 
         results = await self._read_all(sources, read)
         busy, failed = _split_results(sources, results, warnings, named=calendar_ids is not None)
         failed += _doubts((source, times.doubts) for source, times in busy)
         return FreeBusyList(
-            calendars=tuple(_free_busy(source, times.spans, span) for source, times in busy),
+            calendars=tuple(
+                _free_busy(source, times.spans, queries[source.key.connection].span)
+                for source, times in busy
+            ),
             warnings=tuple(failed),
         )
 
     async def _listed_events(
-        self, sources: Sequence[CalendarSource], query: EventQuery, projection: AbstractSet[str]
+        self,
+        sources: Sequence[CalendarSource],
+        queries: Mapping[int, EventQuery],
+        projection: AbstractSet[str],
     ) -> list[EventList | ProviderFailure]:
         """Read the events of calendars: the first pages of an account together, then the rest."""
-        reader = _EventReader(query, projection, self._timeout_seconds)
         accounts: dict[int, list[CalendarSource]] = {}
         for source in sources:
             accounts.setdefault(source.key.connection, []).append(source)
         read: dict[CalendarKey, EventList | ProviderFailure] = {}
-        for results in await asyncio.gather(*map(reader.read, accounts.values())):
+        for results in await asyncio.gather(
+            *(
+                _EventReader(queries[name], projection, self._timeout_seconds).read(calendars)
+                for name, calendars in accounts.items()
+            )
+        ):
             read |= results
         return [read[source.key] for source in sources]
 
     async def _busy_together(
-        self, sources: Sequence[CalendarSource], span: Span
+        self, sources: Sequence[CalendarSource], queries: Mapping[int, BusyQuery]
     ) -> Mapping[CalendarKey, Sequence[Span]]:
         """Return the busy spans that upstreams answer together; failures come again singly."""
-        ports = {source.key.connection: source.port for source in sources}
+        ports = {
+            source.key.connection: source.port
+            for source in sources
+            if queries[source.key.connection].own_responses
+            and not queries[source.key.connection].span.empty
+        }
         calendars = {
             connection: [
                 source.calendar for source in sources if source.key.connection == connection
@@ -182,7 +194,10 @@ class MergedCalendars(MergedEvents):
             for connection in ports
         }
         results = await fanout.gather_results(
-            [port.busy_together(calendars[connection], span) for connection, port in ports.items()],
+            [
+                port.busy_together(calendars[connection], widened(queries[connection].span))
+                for connection, port in ports.items()
+            ],
             self._timeout_seconds * _TOGETHER_SHARE,
         )
         return {
@@ -209,7 +224,9 @@ class _EventReader:
         self._selection = EventSelection(
             span=widened(query.span),
             include_cancelled=query.include_cancelled,
-            projection=frozenset(projection | event_matching.needed_attributes(query)),
+            projection=frozenset(
+                (projection - query.view.hidden) | event_matching.needed_attributes(query)
+            ),
             reading=event_reading.reading_for(query),
         )
         self._timeout_seconds = timeout_seconds

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from itertools import pairwise, repeat, starmap
 from operator import eq, itemgetter
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from msgspec import structs
 
 from providers import fanout
 from providers.calendar import event_matching, event_reading
-from providers.calendar.catalogue import CalendarCatalogue, CalendarSource
+from providers.calendar.catalogue import CalendarCatalogue, CalendarSource, Views
 from providers.calendar.event_ids import public_ids
 from providers.failures import Missing, ProviderFailure
 from providers.ports.calendar import (
@@ -43,7 +43,7 @@ class EventCalendar(NamedTuple):
 
 
 _Calendar = CalendarSource | EventCalendar
-_Match = tuple[datetime, str, Event, _Calendar]  # start, public id, event with native id, calendar
+_Match = tuple[datetime, str, Event, _Calendar]  # order, public id, event with native id, calendar
 
 
 class EventPage(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,30 +73,25 @@ class MergedEvents:
         self._ids = ids
         self._timeout_seconds = timeout_seconds
 
-    async def event(
-        self, event_id: str, *, allowed: AbstractSet[int] | None, projection: AbstractSet[str]
-    ) -> Event:
+    async def event(self, event_id: str, *, views: Views, projection: AbstractSet[str]) -> Event:
         """
-        Read one event by its public id; its times are always set.
+        Read one event by its public id; its times and its connection are always set.
 
         Raises:
             Missing: The id is unknown, or upstream no longer has the event.
             EventNotVisible: Its calendar does not exist for the caller; a `Missing` too.
         """
-        key, port = await self._locate(event_id, allowed)
-        read = port.event(key.calendar_key.calendar, key.event, projection=projection)
+        key, port = await self._locate(event_id, views)
+        shown = projection - views[key.calendar_key.connection].hidden
+        read = port.event(key.calendar_key.calendar, key.event, projection=shown)
         event = await fanout.with_timeout(read, self._timeout_seconds)
         return _public(event, event_id, key.calendar_id, key.calendar_key)
 
     async def events_by_id(
-        self,
-        event_ids: Sequence[str],
-        *,
-        allowed: AbstractSet[int] | None,
-        projection: AbstractSet[str],
+        self, event_ids: Sequence[str], *, views: Views, projection: AbstractSet[str]
     ) -> Mapping[str, Event | ProviderFailure]:
         """Read events, those of an account together; per id the event, or what `event` raises."""
-        located = await fanout.gather_results([self._locate(name, allowed) for name in event_ids])
+        located = await fanout.gather_results([self._locate(name, views) for name in event_ids])
         accounts: dict[int, dict[str, EventKey]] = {}
         for event_id, result in zip(event_ids, located, strict=True):
             if not isinstance(result, ProviderFailure):
@@ -104,13 +99,16 @@ class MergedEvents:
                 accounts.setdefault(key.calendar_key.connection, {})[event_id] = key
         read: dict[str, Event] = {}
         for events in await asyncio.gather(
-            *(self._read_account(name, keys, projection) for name, keys in accounts.items())
+            *(
+                self._read_account(name, keys, projection - views[name].hidden)
+                for name, keys in accounts.items()
+            )
         ):
             read |= events
         # What a batch does not tell is read alone, and tells why.
         unread = [event_id for event_id in event_ids if event_id not in read]
         alone = await fanout.gather_results(
-            [self.event(event_id, allowed=allowed, projection=projection) for event_id in unread]
+            [self.event(event_id, views=views, projection=projection) for event_id in unread]
         )
         return {**read, **dict(zip(unread, alone, strict=True))}
 
@@ -138,17 +136,16 @@ class MergedEvents:
             if (event := events.get(name)) is not None
         }
 
-    async def _locate(
-        self, event_id: str, allowed: AbstractSet[int] | None
-    ) -> tuple[EventKey, CalendarPort]:
+    async def _locate(self, event_id: str, views: Views) -> tuple[EventKey, CalendarPort]:
         """Return the key of an event and the port of its account; raises as `event`."""
         key = await self._ids.event(event_id)
         if key is None:
             raise Missing
-        if allowed is not None and key.calendar_id not in allowed:
+        view = views.get(key.calendar_key.connection)
+        if view is not None and not view.has(key.calendar_id):
             raise EventNotVisible(key.calendar_id)
         port = self._catalogue.port(key.calendar_key.connection)
-        if port is None:
+        if port is None or view is None:
             raise Missing
         return key, port
 
@@ -172,26 +169,33 @@ class MergedEvents:
             return EventPage(events=(), total=0, total_exact=True, warnings=())
         listed = await fanout.with_timeout(
             port.instances(
-                key.calendar_key.calendar, event.series, widened(query.span), projection=projection
+                key.calendar_key.calendar,
+                event.series,
+                widened(query.span),
+                projection=projection - query.view.hidden,
             ),
             self._timeout_seconds,
         )
         others = [instance for instance in listed.events if instance.id != key.event]
         calendar = EventCalendar(key.calendar_id, key.calendar_key)
         return await self._page(
-            [(calendar, EventList(others))], query, exact=listed.exact, warnings=()
+            [(calendar, EventList(others))],
+            {key.calendar_key.connection: query},
+            exact=listed.exact,
+            warnings=(),
         )
 
     async def _page(
         self,
         lists: Sequence[tuple[_Calendar, EventList]],
-        query: EventQuery,
+        queries: Mapping[int, EventQuery],
         *,
         exact: bool,
         warnings: tuple[fanout.ConnectionWarning, ...],
     ) -> EventPage:
-        """Return the page of a query, and store the keys of its events."""
-        matches = await _sorted_matches(lists, query)
+        """Return the page of *queries*, by connection, and store the keys of its events."""
+        query = next(iter(queries.values()))
+        matches = await _sorted_matches(lists, queries, newest_first=query.newest_first)
         page = matches[query.offset : query.offset + query.limit]
         await self._ids.store_events(
             {
@@ -220,33 +224,39 @@ def _public(event: Event, public_id: str, calendar_id: int, key: CalendarKey) ->
 
 
 async def _sorted_matches(
-    lists: Sequence[tuple[_Calendar, EventList]], query: EventQuery
+    lists: Sequence[tuple[_Calendar, EventList]],
+    queries: Mapping[int, EventQuery],
+    *,
+    newest_first: bool,
 ) -> list[_Match]:
+    """
+    Return the matching events in order.
+
+    Where a query orders by day alone, its events begin at midnight for the order.
+    """
     matches: dict[str, _Match] = {}
     for source, listed in lists:
+        query = queries[source.key.connection]
         matching = await event_matching.matching_in_turns(listed.events, query)
         if not listed.read_to_end:
             matching = event_reading.decided_events(listed.events, matching, query)
         ids = public_ids(source.key, [event.id for event in matching])
         starts = [event.start_utc or EPOCH for event in matching]
+        if query.by_day:
+            starts = [datetime.combine(start, time(), UTC) for start in starts]
         matches.update(
             zip(ids, zip(starts, ids, matching, repeat(source), strict=False), strict=True)
         )
-    order = _day if query.by_day else _START
     # Upstreams send events in order, so this sort has little to do.
-    ordered = sorted(matches.values(), key=order, reverse=query.newest_first)
-    if any(starmap(eq, pairwise(map(order, ordered)))):  # equal ones are in the order of their ids
+    ordered = sorted(matches.values(), key=_START, reverse=newest_first)
+    if any(starmap(eq, pairwise(map(_START, ordered)))):  # equal ones are in the order of their ids
         ordered.sort(key=_PUBLIC_ID)
-        ordered.sort(key=order, reverse=query.newest_first)
+        ordered.sort(key=_START, reverse=newest_first)
     return ordered
 
 
 _START: Callable[[_Match], datetime] = itemgetter(0)
 _PUBLIC_ID: Callable[[_Match], str] = itemgetter(1)
-
-
-def _day(match: _Match) -> date:
-    return match[0].date()
 
 
 def widened(span: Span) -> Span:

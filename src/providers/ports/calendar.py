@@ -38,13 +38,48 @@ class Span(NamedTuple):
         return start < self.end and (end > self.start or start >= self.start)
 
 
+class CalendarView(msgspec.Struct, frozen=True, kw_only=True):
+    """
+    View of a caller on the calendars of one connection.
+
+    Attributes:
+        calendars: The public ids of those that exist for the caller; None: all.
+        hidden: The attributes of `Event`, and `ROOMS`, that are not read for the caller.
+    """
+
+    calendars: frozenset[int] | None = None
+    hidden: frozenset[str] = frozenset()
+
+    def has(self, calendar_id: int) -> bool:
+        """Return whether a calendar of the connection exists for the caller."""
+        return self.calendars is None or calendar_id in self.calendars
+
+
+WHOLE_VIEW = CalendarView()
+
+
+class BusyQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """
+    A query for busy times.
+
+    Attributes:
+        span: The range; when it is empty, no calendar is read.
+        view: The calendars that exist for the caller.
+        own_responses: As `CalendarPort.busy`.
+    """
+
+    span: Span
+    view: CalendarView = WHOLE_VIEW
+    own_responses: bool = True
+
+
 class EventQuery(msgspec.Struct, frozen=True, kw_only=True):
     """
     A listing of events. All parts are ANDed; None and empty restrict nothing.
 
     Attributes:
         calendar_id: One calendar, by its public id.
-        allowed: The calendars that exist for the caller; None: all.
+        view: What the caller sees of the calendars and their events.
         text: Substring, any case, of one of *text_fields*.
         text_fields: A subset of `title`, `description`, `location`.
         addresses: An attendee or the organizer has one of these addresses, any case.
@@ -58,7 +93,7 @@ class EventQuery(msgspec.Struct, frozen=True, kw_only=True):
 
     span: Span
     calendar_id: int | None = None
-    allowed: AbstractSet[int] | None = None
+    view: CalendarView = WHOLE_VIEW
     text: str | None = None
     text_fields: AbstractSet[str] = frozenset()
     addresses: tuple[str, ...] = ()

@@ -1,7 +1,8 @@
 """Base class of all records, and times in whole milliseconds."""
 
+from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 import msgspec
 
@@ -22,6 +23,15 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """
 
     is_record: ClassVar[msgspec.UnsetType] = msgspec.UNSET
+
+
+Read = TypeVar("Read", bound=Record)
+
+
+def of_connection(record: Read, connection: int, hidden: AbstractSet[str] = frozenset()) -> Read:
+    """Return a record with the connection that it was read from, without *hidden* attributes."""
+    known: dict[str, Any] = {"connection_id": connection, **dict.fromkeys(hidden)}
+    return msgspec.structs.replace(record, **known)
 
 
 class Mark:

@@ -6,7 +6,7 @@ Ids are native. A board is whatever the provider groups its items in.
 
 from datetime import datetime
 
-from providers.records.base import Mark, Record
+from providers.records.base import Long, Mark, Record
 
 
 class TaskGroup(Record, frozen=True):
@@ -62,6 +62,7 @@ class TaskBoard(Record, frozen=True):
     groups: tuple[TaskGroup, ...] | None = None
     columns: tuple[TaskColumn, ...] | None = None
     tags: tuple[TaskTag, ...] | None = None
+    connection_id: Long | None = None
 
 
 class TaskColumnValueMark(Mark):
@@ -103,6 +104,7 @@ class TaskItem(Record, frozen=True):
         parent_id: Of a sub-item, its parent; None also where a caller may not see the parent.
         comments: Newest first, at most 25.
         sub_items: One level deep: theirs are None.
+        connection_id: The connection that it was read from; None in a connector's records.
     """
 
     id: str
@@ -124,3 +126,4 @@ class TaskItem(Record, frozen=True):
     comments: tuple[TaskComment, ...] | None = None
     sub_items: "tuple[TaskItem, ...] | None" = None
     column_values: tuple[TaskColumnValue, ...] | None = None
+    connection_id: Long | None = None

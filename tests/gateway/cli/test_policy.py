@@ -165,6 +165,24 @@ def test_diff_shows_the_changes_that_apply_makes(run, apply, wanted, change):
     assert read_json(apply(wanted, command="diff")) == {"changes": []}
 
 
+def test_settings_of_accounts_are_applied_exported_and_compared(run, apply):
+    own = {"3": {"calendarAccessLevel": "free_busy_only", "visibleTaskFields": ["name"]}}
+    wider, unknown = {"3": {"visibleTaskFields": ["name"]}}, {"3": {"quota": None}}
+    read_json(apply(token(settings={"accounts": own})))
+    before = exported(run)
+
+    (change,) = read_json(apply(token(settings={"accounts": wider}), command="diff"))["changes"]
+    refused = apply(token(settings={"accounts": unknown}))
+
+    assert before["tokens"][0]["settings"]["accounts"] == own
+    assert lines(read_json(apply(before))) == []
+    assert (change["member"], change["direction"]) == ("settings.accounts", "wider")
+    assert (change["before"], change["after"]) == (own, wider)
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert "An account cannot have quota." in refused.stderr
+    assert exported(run) == before
+
+
 def test_missing_members_change_nothing(run, apply):
     read_json(apply(DOCUMENT))
     before = exported(run)

@@ -94,6 +94,27 @@ def test_revoke_reports_the_revoked_token(run, text):
     assert read_json(run("token", "revoke", 1, "--json"))["status"] == "revoked"
 
 
+def test_settings_of_accounts_move_with_a_token(run, text):
+    """Also those that allow more than the token, which have no effect."""
+    own = {"3": {"allowedEmailOperations": ["send_email"], "timeframePastDays": 3}}
+    narrow = {"accounts": own, "allowedEmailOperations": ["read_only"], "timeframePastDays": 1}
+    written = json.loads(run("token", "export").stdout)
+    minted = token_format.generate()
+    written["tokens"][0] |= {
+        "name": "moved",
+        "digest": minted.digest.hex(),
+        "keyId": minted.key_id,
+        "settings": narrow,
+    }
+
+    done = read_json(run("token", "import", "-", "--json", input=json.dumps(written)))
+
+    assert done["present"] == []
+    exported = json.loads(run("token", "export").stdout)["tokens"]
+    (moved,) = (token for token in exported if token["name"] == "moved")
+    assert {name: moved["settings"][name] for name in narrow} == narrow
+
+
 @on_both
 def test_a_token_is_imported_by_its_hash_once(run, text, people, rows):
     own = {"rule_type": "mime_type", "pattern": "image/*", "action": "block", "source": "manual"}

@@ -96,7 +96,7 @@ async def test_hidden_fields_are_null_and_listed(ask, world):
 
     info = (
         "Hidden email fields: to, cc, bcc, body_preview, body, sent_at, received_at, "
-        "attachments, labels, importance, connection_id."
+        "attachments, labels, importance."
     )
     assert body == {
         "data": {

@@ -94,7 +94,7 @@ async def test_hidden_fields_are_listed_by_name(agendas):
             ]
         },
         "accessInfo": "Hidden event fields: description, location, organizer, attendees, "
-        "join_url, labels, recurrence, connection_id. "
+        "join_url, labels, recurrence. "
         "Visible event fields may still show hidden ones: "
         "location (in title), join_url (in title).",
     }

@@ -36,6 +36,10 @@ TALK = Event(
     is_recurring_event=False,
 )
 LUNCH = msgspec.structs.replace(TALK, id="lunch", title="Lunch")
+OPEN = msgspec.structs.replace(ACCOUNT, id=4, provider="PROVIDER_B", account_email="me@b.example")
+REVIEW = msgspec.structs.replace(
+    TALK, id="review", title="Review", start_utc=DAY + timedelta(hours=9, minutes=30)
+)
 
 # A mask word -> the same event with another value behind it.
 OTHER = {
@@ -104,18 +108,23 @@ def pick(event, projection):
     return Event(**{name: value for name, value in values.items() if name in attributes})
 
 
-async def answer(graph, world, document, talk):
+async def answer(graph, world, document, talk, calls=None):
+    """Return status and body; to *calls* come the calls of both accounts."""
     diary = Honest(listed=[Calendar(id="c", name="C")], events_of={"c": [talk, LUNCH]})
+    second = Honest(listed=[Calendar(id="d", name="D")], events_of={"d": [REVIEW]})
     ids = MemoryIds()
     place = CalendarKey(3, "c")
     known = event_id(place, "talk")
     ids.known[known] = EventKey(1, place, "talk")
 
     async def admit(_):
-        return replace(world.context(), calendars=MergedCalendars([(ACCOUNT, diary)], ids))
+        ports = [(ACCOUNT, diary), (OPEN, second)][: len(world.connections)]
+        return replace(world.context(), calendars=MergedCalendars(ports, ids))
 
     body = json.dumps({"query": document.replace("$EVENT", f'"{known}"')}).encode()
     reply = await respond(graph, body, admit=admit, request_id="req-1")
+    if calls is not None:
+        calls += [*diary.calls, *second.calls]
     return reply.status, reply.body
 
 
@@ -138,6 +147,23 @@ async def test_a_hidden_value_changes_nothing(graph, calendars, word):
 
         assert seen == await answer(graph, calendars, document, other), document
         assert seen[0] == 200
+
+
+@pytest.mark.parametrize("word", OTHER, ids=str)
+async def test_a_value_that_one_account_hides_changes_nothing(graph, calendars, word):
+    """Neither what is returned, nor what is asked of the account or of the other one."""
+    calendars.connections = [ACCOUNT, OPEN]
+    shown = [field for field in CalendarField if field is not word]
+    calendars.settings["accounts"] = {"3": {"visibleCalendarFields": shown}}
+    other = msgspec.structs.replace(TALK, **OTHER[word])
+
+    for document in DOCUMENTS:
+        calls, calls_of_other = [], []
+        seen = await answer(graph, calendars, document, TALK, calls)
+
+        assert seen == await answer(graph, calendars, document, other, calls_of_other), document
+        assert seen[0] == 200
+        assert calls == calls_of_other
 
 
 @pytest.mark.parametrize("word", OTHER, ids=str)

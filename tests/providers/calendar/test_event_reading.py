@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 import sandbox_calendars
+from in_memory_calendars import everywhere
 
 from providers.calendar import event_reading
 from providers.connectors.provider_a.google_calendar import calendars as calendar_a
@@ -56,7 +57,7 @@ async def walked(calendars, **filters):
     ids, pages = [], 0
     while True:
         query = EventQuery(span=SPAN, limit=70, offset=len(ids), **filters)
-        page = await calendars.events(query, projection=frozenset({"title"}))
+        page = await calendars.events(everywhere(query), projection=frozenset({"title"}))
         assert page.warnings == ()
         ids += [event.id for event in page.events]
         pages += 1
@@ -82,7 +83,7 @@ async def test_pages_are_those_of_the_whole_range(filters, monkeypatch):
         ids, pages = await walked(calendars, **filters)
         monkeypatch.setattr(event_reading, "reading_for", lambda query: EventReading())
         query = EventQuery(span=SPAN, limit=10_000, **filters)
-        whole = await calendars.events(query, projection=frozenset({"title"}))
+        whole = await calendars.events(everywhere(query), projection=frozenset({"title"}))
 
     assert ids == [event.id for event in whole.events]
     assert len(ids) > 70 * (pages - 1) > 0
@@ -92,7 +93,7 @@ async def test_pages_are_those_of_the_whole_range(filters, monkeypatch):
 async def test_a_first_page_is_one_call_for_each_account():
     query = EventQuery(span=SPAN, limit=10)
     async with sandbox_calendars.opened(fill) as (calendars, upstream):
-        page = await calendars.events(query, projection=frozenset())
+        page = await calendars.events(everywhere(query), projection=frozenset())
 
         assert Counter(sandbox_calendars.paths(upstream)) == {
             ("GET", "calendarList"): 1,
@@ -110,7 +111,7 @@ async def test_a_first_page_is_one_call_for_each_account():
 async def test_the_newest_events_take_a_few_windows_of_google():
     query = EventQuery(span=SPAN, limit=10, newest_first=True)
     async with sandbox_calendars.opened(fill) as (calendars, upstream):
-        page = await calendars.events(query, projection=frozenset())
+        page = await calendars.events(everywhere(query), projection=frozenset())
 
         calls = Counter(sandbox_calendars.paths(upstream))
     assert calls["GET", "calendarView"] == 3

@@ -17,6 +17,7 @@ import pytest
 import sandbox_calendars
 from hypothesis import given
 from hypothesis import strategies as st
+from in_memory_calendars import busy_query
 
 from providers.calendar import freebusy
 from providers.ports.calendar import Span
@@ -219,7 +220,7 @@ def test_calendars_of_every_zone_agree_with_every_minute(plans, day, first, hour
 
     async def ask():
         async with opened(plans) as agenda:
-            return await agenda.free_busy(span)
+            return await agenda.free_busy(busy_query(span))
 
     answer = asyncio.run(ask())
 

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 import sandbox_calendars
+from in_memory_calendars import busy_query
 
 from providers.connectors.provider_a.google_calendar.calendars import GoogleCalendars
 from providers.ports.calendar import Span
@@ -52,7 +53,7 @@ def fill(store, mailbox, owner):
 
 async def answers(span, *, own_responses=True):
     async with sandbox_calendars.opened(fill) as (calendars, upstream):
-        result = await calendars.free_busy(span, own_responses=own_responses)
+        result = await calendars.free_busy(busy_query(span, own_responses=own_responses))
         return result, Counter(sandbox_calendars.paths(upstream))
 
 
@@ -102,7 +103,7 @@ async def test_a_failed_query_is_replaced_by_the_events(fault):
     async with sandbox_calendars.opened(fill) as (calendars, upstream):
         fault_set = faults.parse_fault({"kind": fault, "match": "freeBusy"})
         upstream.upstreams["providerA"].faults.append(fault_set)
-        result = await calendars.free_busy(span)
+        result = await calendars.free_busy(busy_query(span))
 
     assert len(result.calendars) == 2 * CALENDARS
     assert result.warnings == ()

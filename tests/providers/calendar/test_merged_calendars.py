@@ -6,13 +6,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from in_memory_calendars import Diary, MemoryIds, calendar_key
+from in_memory_calendars import Diary, MemoryIds, busy_query, calendar_key, everywhere, views
 
 from providers.calendar.event_ids import event_id
 from providers.calendar.merged_calendars import MergedCalendars
 from providers.failures import Broken, Missing, NeedsReauth, Throttled, TimedOut
 from providers.fanout import AllFailed
-from providers.ports.calendar import EventQuery, NoSuchCalendar, Span
+from providers.ports.calendar import CalendarView, EventQuery, NoSuchCalendar, Span
 from providers.ports.connection import ConnectionInfo
 from providers.records.calendar import Attendee, Calendar, Event
 
@@ -46,7 +46,8 @@ def diary(*calendars, **more):
 
 
 def query(**more):
-    return EventQuery(span=more.pop("span", WEEK), **more)
+    view = CalendarView(calendars=more.pop("calendars", None))
+    return everywhere(EventQuery(span=more.pop("span", WEEK), view=view, **more))
 
 
 def titles(page):
@@ -110,7 +111,7 @@ async def test_the_upstream_range_is_a_day_longer_on_either_side_in_whole_second
 )
 async def test_a_range_may_reach_as_far_as_dates_go(agenda, span):
     assert (await agenda.events(query(span=span), projection=ALL)).warnings == ()
-    assert (await agenda.free_busy(span)).warnings == ()
+    assert (await agenda.free_busy(busy_query(span))).warnings == ()
 
 
 async def test_attributes_needed_by_a_filter_are_requested_too(agenda, second):
@@ -215,7 +216,7 @@ async def test_contacts_match_attendees_and_organisers(ids):
 
 
 async def test_one_calendar_is_read_alone(agenda, ids, first, second):
-    await agenda.calendars()
+    await agenda.calendars(views())
     first.calls.clear()
     second.calls.clear()
 
@@ -228,18 +229,18 @@ async def test_one_calendar_is_read_alone(agenda, ids, first, second):
 
 @pytest.mark.parametrize(("calendar_id", "allowed"), [(9, None), (1, frozenset({2}))])
 async def test_a_calendar_that_does_not_exist_for_the_caller(agenda, calendar_id, allowed):
-    await agenda.calendars()
+    await agenda.calendars(views())
 
     with pytest.raises(NoSuchCalendar) as unknown:
-        await agenda.events(query(calendar_id=calendar_id, allowed=allowed), projection=ALL)
+        await agenda.events(query(calendar_id=calendar_id, calendars=allowed), projection=ALL)
     with pytest.raises(NoSuchCalendar):
-        await agenda.free_busy(WEEK, calendar_ids=(2, calendar_id), allowed=allowed)
+        await agenda.free_busy(busy_query(WEEK, calendars=allowed), calendar_ids=(2, calendar_id))
 
     assert unknown.value.calendar_id == calendar_id
 
 
 async def test_a_calendar_that_upstream_has_no_longer_does_not_exist(agenda, ids, first):
-    await agenda.calendars()
+    await agenda.calendars(views())
     later = MergedCalendars([(info(1), diary("b"))], ids)
 
     with pytest.raises(NoSuchCalendar):
@@ -247,13 +248,13 @@ async def test_a_calendar_that_upstream_has_no_longer_does_not_exist(agenda, ids
 
 
 async def test_a_calendar_that_is_gone_between_two_calls_does_not_exist(agenda, first):
-    await agenda.calendars()
+    await agenda.calendars(views())
     first.failures["a"] = Missing()
 
     with pytest.raises(NoSuchCalendar):
         await agenda.events(query(calendar_id=1), projection=ALL)
     with pytest.raises(NoSuchCalendar):
-        await agenda.free_busy(WEEK, calendar_ids=(2, 1))
+        await agenda.free_busy(busy_query(WEEK), calendar_ids=(2, 1))
     assert named((await agenda.events(query(), projection=ALL)).warnings) == [(1, 'calendar "A"')]
 
 
@@ -261,7 +262,9 @@ async def test_the_calendars_of_an_account_are_read_once_per_request(agenda, fir
     second.failure = Broken()
 
     await asyncio.gather(
-        agenda.calendars(), agenda.free_busy(WEEK), agenda.events(query(), projection=ALL)
+        agenda.calendars(views()),
+        agenda.free_busy(busy_query(WEEK)),
+        agenda.events(query(), projection=ALL),
     )
 
     assert [call for call in first.calls if call[0] == "calendars"] == [("calendars",)]
@@ -269,7 +272,7 @@ async def test_the_calendars_of_an_account_are_read_once_per_request(agenda, fir
 
 
 async def test_a_calendar_of_a_connection_that_may_not_be_used_does_not_exist(agenda, ids, first):
-    await agenda.calendars()
+    await agenda.calendars(views())
     smaller = MergedCalendars([(info(1), first)], ids)
 
     with pytest.raises(NoSuchCalendar):
@@ -277,11 +280,11 @@ async def test_a_calendar_of_a_connection_that_may_not_be_used_does_not_exist(ag
 
 
 async def test_accounts_without_an_allowed_calendar_are_left_alone(agenda, first, second):
-    await agenda.calendars()
+    await agenda.calendars(views())
     first.calls.clear()
     second.failure = Broken()
 
-    page = await agenda.events(query(allowed=frozenset({1})), projection=ALL)
+    page = await agenda.events(query(calendars=frozenset({1})), projection=ALL)
 
     assert titles(page) == ["a1"]
     assert page.warnings == ()
@@ -291,8 +294,8 @@ async def test_two_connections_to_one_account_are_merged(ids, first):
     twice = [(info(number, account="me@x.example"), first) for number in (1, 2)]
     agenda = MergedCalendars(twice, ids)
 
-    both = await agenda.calendars()
-    chosen = await agenda.calendars(allowed=frozenset({3, 4}))
+    both = await agenda.calendars(views())
+    chosen = await agenda.calendars(views(frozenset({3, 4})))
     page = await agenda.events(query(calendar_id=3), projection=ALL)
 
     assert [calendar.calendar_id for calendar in both.calendars] == [1, 2]
@@ -303,7 +306,7 @@ async def test_two_connections_to_one_account_are_merged(ids, first):
 async def test_an_event_is_read_from_where_it_was_listed(agenda, first, second):
     listed = await agenda.events(query(), projection=ALL)
 
-    reread = await agenda.event(listed.events[1].id, allowed=None, projection=ALL)
+    reread = await agenda.event(listed.events[1].id, views=views(), projection=ALL)
 
     assert reread == listed.events[1]
     assert second.calls[-1] == ("event", "c", "c1", ALL)
@@ -315,7 +318,7 @@ async def test_an_event_of_a_calendar_that_is_not_allowed_is_missing(agenda, sec
     second.calls.clear()
 
     with pytest.raises(Missing):
-        await agenda.event(listed.events[1].id, allowed=allowed, projection=ALL)
+        await agenda.event(listed.events[1].id, views=views(allowed), projection=ALL)
     assert second.calls == []
 
 
@@ -324,7 +327,7 @@ async def test_an_event_of_another_tokens_connection_is_missing(agenda, ids, sec
 
     with pytest.raises(Missing):
         await MergedCalendars([(info(2), second)], ids).event(
-            listed.events[0].id, allowed=None, projection=ALL
+            listed.events[0].id, views=views(), projection=ALL
         )
 
 
@@ -336,8 +339,8 @@ async def test_failing_calendars_are_omitted_and_named(agenda, first, second):
     first.failures["a"] = TimedOut()
 
     page = await agenda.events(query(), projection=ALL)
-    busy = await agenda.free_busy(WEEK)
-    listed = await agenda.calendars()
+    busy = await agenda.free_busy(busy_query(WEEK))
+    listed = await agenda.calendars(views())
 
     assert titles(page) == ["b1"]
     assert [calendar.calendar_name for calendar in busy.calendars] == ["B"]
@@ -347,13 +350,13 @@ async def test_failing_calendars_are_omitted_and_named(agenda, first, second):
 
 
 async def test_a_failing_requested_calendar_is_not_reported_as_unknown(agenda, ids, first, second):
-    await agenda.calendars()
+    await agenda.calendars(views())
     second.failure = Broken()
     later = MergedCalendars([(info(1), first), (info(2), second)], ids)
 
     with pytest.raises(AllFailed):
         await later.events(query(calendar_id=3), projection=ALL)
-    busy = await later.free_busy(WEEK, calendar_ids=(3, 1))
+    busy = await later.free_busy(busy_query(WEEK), calendar_ids=(3, 1))
 
     assert [calendar.calendar_id for calendar in busy.calendars] == [1]
     assert named(busy.warnings) == [(2, None)]
@@ -372,9 +375,9 @@ async def test_when_all_fail_it_is_the_failure(agenda, first, second, failures, 
     first.failure, second.failure = failures
 
     for call in (
-        agenda.calendars(),
+        agenda.calendars(views()),
         agenda.events(query(), projection=ALL),
-        agenda.free_busy(WEEK),
+        agenda.free_busy(busy_query(WEEK)),
     ):
         with pytest.raises(expected) as raised:
             await call
@@ -389,15 +392,15 @@ async def test_when_every_calendar_fails_it_is_the_failure(agenda, first, second
     second.failures = {"c": Throttled(4)}
 
     with pytest.raises(Throttled) as raised:
-        await agenda.free_busy(WEEK)
+        await agenda.free_busy(busy_query(WEEK))
     assert raised.value.retry_after == 5
 
 
 async def test_without_calendars_there_are_no_events(ids):
     for agenda in (MergedCalendars([], ids), MergedCalendars([(info(1), diary())], ids)):
         assert (await agenda.events(query(), projection=ALL)).events == ()
-        assert (await agenda.calendars()).calendars == ()
-        assert (await agenda.free_busy(WEEK)).calendars == ()
+        assert (await agenda.calendars(views())).calendars == ()
+        assert (await agenda.free_busy(busy_query(WEEK))).calendars == ()
 
 
 async def test_patience_has_an_end(ids, first):
@@ -437,7 +440,7 @@ async def test_an_empty_range_makes_no_event_calls(agenda, first):
     with pytest.raises(NoSuchCalendar):
         await agenda.events(query(span=nothing, calendar_id=9), projection=ALL)
     assert first.calls == []
-    busy = await agenda.free_busy(nothing)
+    busy = await agenda.free_busy(busy_query(nothing))
 
     assert (page.events, page.total) == ((), 0)
     assert [(calendar.busy, calendar.free) for calendar in busy.calendars] == [((), ())] * 3

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 import sandbox_calendars
+from in_memory_calendars import everywhere, views
 from msgspec.structs import replace
 
 from providers.calendar import calendar_memory, shared_calls
@@ -50,7 +51,7 @@ def event(number):
 
 
 async def read(calendars, query=QUERY):
-    return await calendars.events(query, projection=frozenset({"title"}))
+    return await calendars.events(everywhere(query), projection=frozenset({"title"}))
 
 
 async def ids(calendars, query=QUERY):
@@ -118,7 +119,7 @@ async def test_a_listing_of_calendars_is_always_read_and_is_what_events_use():
         upstream.state.calendars.add_events(
             upstream.state.calendars.add_calendar("provider-a", "New", zone="UTC"), [event(7)]
         )
-        listed = await calendars.of_another_request().calendars()
+        listed = await calendars.of_another_request().calendars(views())
         events = await ids(calendars.of_another_request())
 
     assert [calendar.calendar_name for calendar in listed.calendars].count("New") == 1

@@ -351,7 +351,7 @@ async def test_a_masked_value_is_null_and_not_fetched(client, world):
     assert list(page["emails"][0]) == list(lease(world))
     assert page["accessInfo"] == (
         "Hidden email fields: from, to, cc, bcc, body_preview, body, sent_at, attachments, "
-        "labels, importance, connection_id. "
+        "labels, importance. "
         "Visible email fields may still show hidden ones: sent_at (in received_at)."
     )
     assert list(page)[-1] == "accessInfo"

@@ -33,6 +33,7 @@ DIFFERENCES = {
     "test_a_single_calendar_can_be_requested": CALLS,
     "test_a_range_outside_the_window_is_empty_without_a_call": WHOLE_OBJECTS,
     "test_a_hidden_field_is_null_and_not_requested_upstream": WHOLE_OBJECTS,
+    "test_a_field_that_one_account_hides_is_not_requested_of_it": WHOLE_OBJECTS,
     "test_an_unselected_field_is_not_requested_upstream": WHOLE_OBJECTS,
     "test_a_visible_filter_requests_the_attributes_it_needs": WHOLE_OBJECTS,
     "test_with_hidden_organisers_people_are_looked_for_among_attendees": WHOLE_OBJECTS,

@@ -46,7 +46,7 @@ def _upstream_calls(
         if surface is None or connection.status != "active" or caller.excludes(connection):
             continue
         counts: tuple[int | None, int | None] = (None, None)
-        if not _may_hide(surface, caller.grant):
+        if not _may_hide(surface, caller.on(connection.id).grant):
             calls, seconds = by_connection.get(connection.id, (0, 0.0))
             counts = calls, _milliseconds(seconds)
         entries.append(

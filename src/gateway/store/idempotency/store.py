@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 
 import msgspec
-from sqlalchemy import delete, func, update
+from sqlalchemy import ColumnElement, delete, func, update
 from sqlmodel import col, select
 
 from gateway.errors import Overloaded
@@ -78,6 +78,14 @@ class IdempotencyStore:
     async def release(self, attempt: Attempt, *, maybe_sent: bool) -> None:
         """Let the next request with the key run the intent again, with the same seed."""
         await self._close(attempt, state=FREE, maybe_sent=maybe_sent)
+
+    async def forget(self, attempt: Attempt) -> None:
+        """Delete the entry of an attempt that did nothing, as if its key had not begun."""
+        try:
+            await self._remove(attempt)
+        except StorageUnavailable:
+            log.warning("an idempotent call that did nothing could not be forgotten")
+        await self.abandon(attempt)
 
     async def abandon(self, attempt: Attempt) -> None:
         """Stop renewing the lease; another request can take the entry over when it expires."""
@@ -267,19 +275,28 @@ class IdempotencyStore:
         await self.abandon(attempt)
 
     @retried
+    async def _remove(self, attempt: Attempt) -> None:
+        await self._database.execute(delete(IdempotencyRow).where(*_running(attempt)))
+
+    @retried
     async def _update(self, attempt: Attempt, values: Mapping[str, object]) -> bool:
         """Change the entry of *attempt*; return False when it was taken over."""
         changed = (
             update(IdempotencyRow)
-            .where(
-                col(IdempotencyRow.id) == int(attempt.entry_id),
-                col(IdempotencyRow.attempt) == attempt.number,
-                col(IdempotencyRow.state) == RUNNING,
-            )
+            .where(*_running(attempt))
             .values(**values)
             .returning(col(IdempotencyRow.id))
         )
         return bool(await self._database.execute(changed))
+
+
+def _running(attempt: Attempt) -> tuple[ColumnElement[bool], ...]:
+    """Return the conditions of the entry of *attempt*, unless it was taken over."""
+    return (
+        col(IdempotencyRow.id) == int(attempt.entry_id),
+        col(IdempotencyRow.attempt) == attempt.number,
+        col(IdempotencyRow.state) == RUNNING,
+    )
 
 
 def _stored_path(path: str) -> str:
