@@ -132,13 +132,6 @@ class Caller:
             self._on[connection_id] = replace(self, grant=grant, connections=connections)
         return self._on[connection_id]
 
-    def within(self, surface: Surface) -> "Caller":
-        """Return the caller as the connections of *surface* narrow it, recipients included."""
-        if not self.grant.accounts:
-            return self
-        connections = tuple(each for each in self.connections if each.kind == surface)
-        return replace(self, grant=self.token_grant, connections=connections)
-
     def together(self, connections: Collection[int]) -> "Caller":
         """Return the caller with what all of some connections allow, each on its surface."""
         used = tuple(each for each in self.connections if each.id in connections)
@@ -258,10 +251,6 @@ class Caller:
             and not self.excludes(each)
         ]
         return NoUsableConnection(surface, dead)
-
-    def require_one_writable(self, surface: Surface) -> None:
-        """Check the same of the writable connections of *surface*."""
-        self.require_one([each for each in self.usable_connections(surface) if each.can_write])
 
     def require_one(self, connections: Sequence[Connection]) -> None:
         """

@@ -207,6 +207,7 @@ class CollabField(StrEnum):
     LIST_NAME = "list_name"
     CONTENT_TYPE = "content_type"
     FIELD_VALUES = "field_values"
+    CONNECTION_ID = "connection_id"
 
 
 Field = EmailField | CalendarField | TaskField | CollabField

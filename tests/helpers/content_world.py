@@ -305,3 +305,23 @@ async def connect(
     response = await world.admin.post("/api/connections", json=body)
     assert response.status_code == 201, response.text
     return int(response.json()["id"])
+
+
+async def give_bob_an_account(content: ContentWorld) -> dict[str, int]:
+    """Connect a second account, with a file of its own; return the ids of both, by address."""
+    site = content.make.site(PEOPLE, "/personal/bob", "Bob Stone", owner=BOB)
+    content.resources["his"] = site
+    library = content.make.library(site, "OneDrive", segment="Documents")
+    content.resources["bobs"] = library
+    content.resources["diary"] = content.make.file(
+        library, "diary.txt", ("text", "keel"), description="Days"
+    )
+    content.make.save()
+    await connect(content.world, resource=MAIN, scopes=WRITE, account=BOB)
+    async with content.client(await content.token()) as client:
+        own = (await client.get("/api/access/token")).json()["connections"]
+    return {
+        each["accountEmail"]: each["id"]
+        for each in own
+        if each["kind"] == "collab" and each["accountEmail"] in {ANN, BOB}
+    }

@@ -48,13 +48,20 @@ async def apply_naming(change: Awaitable[T]) -> T:
     return await apply_change(change, is_named=True)
 
 
-async def read_destination(access: AccessChecker, key: ItemKey) -> AccessibleFile:
-    """Read the folder that a change creates something in; InvalidInput if it is not a folder."""
+async def read_destination(
+    access: AccessChecker, key: ItemKey
+) -> tuple[AccessChecker, AccessibleFile]:
+    """
+    Read the folder that a change creates something in, and return its account's access checker.
+
+    Raises:
+        InvalidInput: It is not a folder.
+    """
     parent = await access.read_parent(key)
     if not parent.file.is_folder:
         access.require_allowed(parent.facts)
         raise invalid_destination("The destination is not a folder.")
-    return parent
+    return access.on(parent.file.connection_id), parent
 
 
 def require_takes_files(parent: AccessibleFile) -> None:

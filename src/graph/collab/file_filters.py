@@ -9,6 +9,7 @@ from typing import get_args
 import msgspec
 from msgspec.structs import replace
 
+from graph.collab.visibility.access import AccessChecker
 from policy.caller import Caller
 from policy.refusals import InvalidInput
 from policy.vocabulary import CollabField
@@ -162,6 +163,29 @@ def parse_order(order_by: str | None) -> Order | None:
         raise InvalidInput(f"orderBy must be one of {names}, then asc or desc.")
     descending = directions[words[1].lower()] if len(words) == 2 else by != "name"
     return Order(by=by, descending=descending)
+
+
+def require_indexed(access: AccessChecker, order: Order, *, by_index: bool) -> None:
+    """
+    Check that the search index can list the files of all libraries.
+
+    Raises:
+        InvalidInput: The caller must name a place.
+    """
+    by_time = order.by in {"modified_time", "created_time"}
+    if by_index:
+        if by_time and access.content.has_index:
+            return
+        raise InvalidInput(
+            "owner, sharedWith and webUrls need an order by time, and one account whose provider "
+            "has a search index."
+        )
+    if by_time and access.content.has_index and access.allows_by_default:
+        return
+    raise InvalidInput(
+        "There are too many libraries to list together in this order or under these rules: "
+        "name a siteId or a folderId."
+    )
 
 
 def _default_order(caller: Caller) -> Order:

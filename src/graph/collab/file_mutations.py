@@ -11,7 +11,7 @@ from graph.collab.failures import translate_failures
 from graph.collab.file_names import resolve_media_type, types_by_name
 from graph.collab.file_queries import FileId
 from graph.collab.types import DriveOperationResult
-from graph.collab.visibility.access import AccessChecker, AccessibleFile, open_write_access
+from graph.collab.visibility.access import AccessChecker, AccessibleFile
 from graph.collab.visibility.auto_rules import FILE, create_with_rule
 from graph.collab.visibility.folder_checks import require_contents_allowed
 from graph.context import Info
@@ -56,8 +56,8 @@ async def upload_file(  # noqa: PLR0913 - the documented parameters, name by nam
         description=description or None,
         conflict=(conflict_behavior or inputs.ConflictBehavior.FAIL).value,
     )
-    access = open_write_access(context)
-    parent = await changes.read_destination(access, key)
+    access = AccessChecker.open_for_write(context, CollabOp.UPLOAD_FILE)
+    access, parent = await changes.read_destination(access, key)
     for media_type in sorted({upload.mime_type} | types_by_name(name)):
         access.require_creation(parent.facts, _child_facts(parent, mime_type=media_type))
     changes.require_takes_files(parent)
@@ -65,15 +65,15 @@ async def upload_file(  # noqa: PLR0913 - the documented parameters, name by nam
         await _require_replaceable(access, parent, name)
     if upload.conflict == "rename":
         context.refuse_uncertain_retry()  # it would add a second file
-
-    await previews.describe_upload(context, parent.file, upload)
+    await previews.describe_upload(access, parent.file, upload)
 
     async def store() -> DriveOperationResult:
         created = await create_with_rule(
             context,
+            access.content,
             FILE,
             _fingerprint(parent, name, size=body.size, conflict=upload.conflict),
-            lambda: changes.apply_naming(context.content.upload(parent.file.key, upload)),
+            lambda: changes.apply_naming(access.content.upload(parent.file.key, upload)),
         )
         return DriveOperationResult(file_id=created.id)
 
@@ -105,20 +105,23 @@ async def create_folder(
     description = written.description or None
     parent_id = written.parent_folder_id
     key = ids.parse_folder(parent_id, "parentFolderId") if parent_id else None
-    access = open_write_access(context)
+    access = AccessChecker.open_for_write(context, CollabOp.CREATE_FOLDER)
     if key is None:
-        context.caller.require_one_writable(Surface.COLLAB)
-        key = ItemKey((await context.content.default_drive()).drive, ROOT)
-    parent = await changes.read_destination(access, key)
+        usable = context.caller.usable_connections(Surface.COLLAB)
+        asked = {each.id for each in access.content.connections}
+        context.caller.require_one([each for each in usable if each.can_write and each.id in asked])
+        key = ItemKey((await access.content.default_drive()).drive, ROOT)
+    access, parent = await changes.read_destination(access, key)
     access.require_creation(parent.facts, _child_facts(parent, mime_type=None))
     changes.require_takes_files(parent)
-    await previews.describe_folder(context, parent.file, name, description)
+    await previews.describe_folder(access, parent.file, name, description)
     created = await create_with_rule(
         context,
+        access.content,
         FILE,
         _fingerprint(parent, name, is_folder=True),
         lambda: changes.apply_naming(
-            context.content.create_folder(parent.file.key, name, description=description)
+            access.content.create_folder(parent.file.key, name, description=description)
         ),
     )
     return DriveOperationResult(file_id=created.id)
@@ -139,14 +142,14 @@ async def rename_file(
     context = info.context
     key, name = ids.parse_file(file_id), inputs.validate_name(written.new_name, "input.newName")
     tag = parse_if_match(if_match)
-    access = open_write_access(context)
-    projection = changes.ETAG | previews.shown_name(context)
+    access = await AccessChecker.open_for_write(context, CollabOp.RENAME_FILE).holding(key)
+    projection = changes.ETAG | previews.shown_name(access)
     target = await access.read_file(key, projection=projection)
     _require_not_root(target, "renamed")
     access.require_renaming(target, types_by_name(name))
     etag = tag or target.file.etag
-    await previews.describe_renaming(context, target.file, name, etag)
-    renamed = await changes.apply_naming(context.content.rename(key, name, etag=etag))
+    await previews.describe_renaming(access, target.file, name, etag)
+    renamed = await changes.apply_naming(access.content.rename(key, name, etag=etag))
     return DriveOperationResult(file_id=renamed.id)
 
 
@@ -163,11 +166,11 @@ async def move_file(
     context = info.context
     key, tag = ids.parse_file(file_id), parse_if_match(if_match)
     destination = ids.parse_folder(written.destination_folder_id, "destinationFolderId")
-    access = open_write_access(context)
-    source = await access.read_file(key, projection=changes.ETAG | previews.shown_name(context))
+    access = await AccessChecker.open_for_write(context, CollabOp.MOVE_FILE).holding(key)
+    source = await access.read_file(key, projection=changes.ETAG | previews.shown_name(access))
     if not same_drive(destination.drive, key.drive):
         raise changes.invalid_destination("The destination is in another library.")
-    parent = await changes.read_destination(access, destination)
+    access, parent = await changes.read_destination(access, destination)
     _require_not_inside(source, parent)
     new_facts = replace(source.facts, ancestors=parent.ancestors_of_children)
     access.require_creation(parent.facts, new_facts)
@@ -177,8 +180,8 @@ async def move_file(
         access.require_place_allowed(source.facts, _child_facts(source, mime_type=None))
         await require_contents_allowed(access, source)
     etag = tag or source.file.etag
-    await previews.describe_move(context, source.file, parent.file, etag)
-    moved = await changes.apply_change(context.content.move(key, parent.file.key, etag=etag))
+    await previews.describe_move(access, source.file, parent.file, etag)
+    moved = await changes.apply_change(access.content.move(key, parent.file.key, etag=etag))
     return DriveOperationResult(file_id=moved.id)
 
 
@@ -190,13 +193,13 @@ async def delete_file(
     """Move a file or folder to the recycle bin."""
     context = info.context
     key, tag = ids.parse_file(file_id), parse_if_match(if_match)
-    access = open_write_access(context)
+    access = await AccessChecker.open_for_write(context, CollabOp.DELETE_FILE).holding(key)
     target = await access.read_file(key, projection=changes.ETAG)
     _require_not_root(target, "deleted")
     await require_contents_allowed(access, target)
     etag = tag or target.file.etag
     previews.describe_deletion(target.file, etag)
-    await changes.apply_change(context.content.delete(key, etag=etag))
+    await changes.apply_change(access.content.delete(key, etag=etag))
     return DriveOperationResult(file_id=target.file.id)
 
 

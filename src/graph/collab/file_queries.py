@@ -13,21 +13,22 @@ import strawberry
 from graph import page_tokens
 from graph.collab import ids, types
 from graph.collab.failures import auth_warnings, folder_not_downloadable, translate_failures
-from graph.collab.file_filters import ORDERS, REVEALING, Filters, parse_order
+from graph.collab.file_filters import ORDERS, REVEALING, Filters, parse_order, require_indexed
 from graph.collab.labels import add_labels
 from graph.collab.paging import clean_text, fill_page
-from graph.collab.visibility.access import AccessChecker, AccessibleFile, open_access
+from graph.collab.visibility.access import AccessChecker, AccessibleFile
 from graph.collab.visibility.parent_visibility import redact_surroundings
 from graph.context import Context, Info
 from graph.execution.requested_fields import projection
 from graph.file_content import FileText, read_text, require_text
 from graph.masking.guards import guarded
+from policy.caller import Caller
 from policy.refusals import Blocked, FieldNotVisible, InvalidInput
 from policy.vocabulary import Code, CollabField, CollabOp, Surface
 from providers.collab_ids import ROOT, ItemKey
 from providers.failures import Missing
 from providers.fanout import ConnectionWarning
-from providers.ports.collab import Order, Page
+from providers.ports.collab import Page
 from providers.records.collab import Drive, File, Permission, shared_with
 
 MAX_LIMIT = 100  # docs/spec/collab.md#file-list
@@ -125,29 +126,39 @@ async def collab_files(  # noqa: PLR0913 - the documented parameters, name by na
     size = context.clamp_limit(limit, default=25, maximum=MAX_LIMIT)
     binding = filters.binding()
     cursor = page_tokens.unseal(context, "collabFiles", binding, page_token, str)
-    access = open_access(context)
-    filters.require_unmasked_filters(context.caller)
-    folders, failed = await _start_folders(access, filters)
-    query = filters.query(context.caller, limit=size, count_folder_sizes=access.unrestricted)
-    fields = projection(info.raw, "DriveFile") - {"shared_with", "download_link"}
+    access = AccessChecker.open(
+        context, CollabOp.LIST_FILES, CollabOp.SEARCH_FILES, check=filters.require_unmasked_filters
+    )
+    access, folders, failed = await _start_folders(access, filters)
+    query = filters.query(access.caller, limit=size, count_folder_sizes=access.unrestricted)
+    requested = projection(info.raw, "DriveFile") - {"shared_with", "download_link"}
+    fields = access.visible("DriveFile", requested)
 
     if folders is None:
-        _require_indexed(access, query.order, by_index=filters.by_index)
+        require_indexed(access, query.order, by_index=filters.by_index)
 
     async def read_page(position: str | None) -> Page[File]:
         attributes = fields | access.fact_loader.file_attributes
         if folders is None:
-            return await context.content.indexed_files(
-                query, cursor=position, projection=attributes
-            )
-        return await context.content.files(
+            return await access.content.indexed_files(query, cursor=position, projection=attributes)
+        return await access.content.files(
             folders, query, cursor=position, projection=attributes, reuse_listing=position != cursor
         )
 
     page = await fill_page(read_page, access.check_files, limit=size, cursor=cursor)
-    files = await redact_surroundings(access, page.items, fields)
-    if "labels" in fields:
-        files = await add_labels(access, files)
+
+    async def complete(account: AccessChecker, files: Sequence[File]) -> Sequence[File]:
+        shown = account.visible("DriveFile", requested)
+        if not shown <= fields:  # what other accounts hide
+            files = await account.records.read_again(
+                files, projection=shown | access.fact_loader.file_attributes
+            )
+        files = await redact_surroundings(account, files, shown)
+        if "labels" in shown:
+            files = await add_labels(account, files)
+        return account.shown("DriveFile", files)
+
+    files = await access.each(page.items, complete)
     token = page_tokens.seal(context, "collabFiles", binding, page.next)
     return types.DriveFilePage(
         files=files,
@@ -164,17 +175,19 @@ async def collab_file(info: Info, file_id: FileId) -> types.DriveFileAnswer:
     """Read one file or folder."""
     context = info.context
     key = ids.parse_file(file_id)
-    access = open_access(context)
-    requested = projection(info.raw, "DriveFile")
+    access = await AccessChecker.open(context, CollabOp.GET_FILE_METADATA).holding(key)
+    requested = access.visible("DriveFile", projection(info.raw, "DriveFile"))
     fields = requested - {"download_link"}
     file = (await access.read_file(key, projection=(fields - _SEPARATE_CALLS) | {"etag"})).file
     context.etag = file.etag
-    file = await _complete(context, file, fields)
+    file = await _complete(access, file, fields)
     (file,) = await redact_surroundings(access, [file], fields)
     if "labels" in fields:
         (file,) = await add_labels(access, [file])
     if "download_link" in requested:
-        file = msgspec.structs.replace(file, download_link=_download_address(context, file))
+        address = _download_address(context, access, file)
+        file = msgspec.structs.replace(file, download_link=address)
+    (file,) = access.shown("DriveFile", [file])
     return types.DriveFileAnswer(file=file, access_info=context.caller.access_info(Surface.COLLAB))
 
 
@@ -200,8 +213,10 @@ async def collab_file_link(info: Info, file_id: FileId) -> types.DriveFileLink:
     """
     context = info.context
     key = ids.parse_file(file_id)
-    access = open_access(context)
-    requested = projection(info.raw, "DriveFileLink")
+    access = AccessChecker.open(context, CollabOp.DOWNLOAD_FILE)
+    if access.differ:
+        access, key = await _at_target(access, key)
+    requested = access.visible("DriveFileLink", projection(info.raw, "DriveFileLink"))
     fields = frozenset(_FILE_ATTRIBUTES[name] for name in requested if name in _FILE_ATTRIBUTES)
     attributes = fields - {"download_link"}
     accessible = await access.read_file(key, projection=attributes)
@@ -210,10 +225,11 @@ async def collab_file_link(info: Info, file_id: FileId) -> types.DriveFileLink:
     if file.is_folder:
         raise folder_not_downloadable()
     if "download_link" not in fields:
-        return _link(file)
-    link = await context.content.link(key, projection=fields | access.fact_loader.file_attributes)
-    await _require_unchanged(context, access, link.file)
-    return _link(link.file, url=link.download_url, expires_at=link.expires_at)
+        return access.shown("DriveFileLink", [_link(file)])[0]
+    link = await access.content.link(key, projection=fields | access.fact_loader.file_attributes)
+    await _require_unchanged(access, link.file)
+    shown = _link(link.file, url=link.download_url, expires_at=link.expires_at)
+    return access.shown("DriveFileLink", [shown])[0]
 
 
 @guarded(CollabOp.DOWNLOAD_FILE, shows=(CollabField.DOWNLOAD_LINK,))
@@ -222,28 +238,40 @@ async def collab_file_text(info: Info, file_id: FileId) -> FileText:
     """Read the text of a file."""
     context = info.context
     key = ids.parse_file(file_id)
-    if context.caller.hides(CollabField.DOWNLOAD_LINK):  # in every mask mode: as bytes
-        raise FieldNotVisible("Reading a file", CollabField.DOWNLOAD_LINK)
-    access = open_access(context)
+
+    def require_text_visible(account: Caller) -> None:
+        if account.hides(CollabField.DOWNLOAD_LINK):  # in every mask mode: as bytes
+            raise FieldNotVisible("Reading a file", CollabField.DOWNLOAD_LINK)
+
+    require_text_visible(context.caller)
+    access = AccessChecker.open(context, CollabOp.DOWNLOAD_FILE, check=require_text_visible)
+    if access.differ:
+        access, key = await _at_target(access, key)
     read = partial(access.read_file, projection=_OF_TEXTS)
     file = (await _follow(access, await read(key), read)).file
     if file.is_folder:
         raise folder_not_downloadable()
     kind = require_text(file.name or "", file.mime_type)
     fields = _OF_TEXTS | {"download_link"} | access.fact_loader.file_attributes
-    link, open_content = await context.content.content(file.key, projection=fields)
-    await _require_unchanged(context, access, link.file)
+    link, open_content = await access.content.content(file.key, projection=fields)
+    await _require_unchanged(access, link.file)
     return await read_text(kind, link.file.mime_type, open_content, size=link.file.size)
 
 
-async def _require_unchanged(context: Context, access: AccessChecker, file: File) -> None:
+async def _at_target(access: AccessChecker, key: ItemKey) -> tuple[AccessChecker, ItemKey]:
+    """Return the checker of the account that holds a file, or what a shortcut leads to; its key."""
+    target = await _follow(access, await access.read_file(key), access.read_file)
+    return access.on(target.file.connection_id), target.file.key
+
+
+async def _require_unchanged(access: AccessChecker, file: File) -> None:
     """
     Decide again on fresh facts: a file may have been moved or labelled since it was read.
 
     Raises:
         Blocked: The rules do not allow it any more.
     """
-    (facts,) = await open_access(context, fresh=True).fact_loader.load_file_facts([file])
+    (facts,) = await access.fresh().fact_loader.load_file_facts([file])
     access.require_allowed(facts)
 
 
@@ -253,34 +281,36 @@ async def collab_file_permissions(info: Info, file_id: FileId) -> types.DrivePer
     """List the permissions of a file."""
     context = info.context
     key = ids.parse_file(file_id)
-    await open_access(context).read_file(key)
-    permissions = await context.loaders.permissions(key)
-    if context.caller.strict and context.caller.hides(CollabField.OWNERS):
+    access = await AccessChecker.open(context, CollabOp.GET_FILE_METADATA).holding(key)
+    await access.read_file(key)
+    permissions = await access.records.permissions(key)
+    if access.caller.strict and access.caller.hides(CollabField.OWNERS):
         permissions = tuple(
             _anonymize(permission) if permission.role == "owner" else permission
             for permission in permissions
         )
     return types.DrivePermissionList(
-        permissions=permissions, access_info=context.caller.access_info(Surface.COLLAB)
+        permissions=access.shown("DrivePermission", permissions),
+        access_info=context.caller.access_info(Surface.COLLAB),
     )
 
 
-def _download_address(context: Context, file: File) -> str | None:
+def _download_address(context: Context, access: AccessChecker, file: File) -> str | None:
     """Return the address of the download call; None for a folder, and without the operation."""
     if file.is_folder or context.download_address is None:
         return None
-    allowed = context.caller.allows(CollabOp.DOWNLOAD_FILE)
+    allowed = access.caller.allows(CollabOp.DOWNLOAD_FILE)
     return context.download_address(file.id) if allowed else None
 
 
-async def _complete(context: Context, file: File, fields: AbstractSet[str]) -> File:
+async def _complete(access: AccessChecker, file: File, fields: AbstractSet[str]) -> File:
     """Add the attributes that take upstream calls of their own."""
     attributes: dict[str, object] = {}
     if "shared_with" in fields:
-        permissions = await context.loaders.permissions(file.key)
+        permissions = await access.records.permissions(file.key)
         attributes["shared_with"] = shared_with(permissions)
     if "parent_folder_name" in fields:
-        attributes["parent_folder_name"] = await context.content.parent_name(file)
+        attributes["parent_folder_name"] = await access.content.parent_name(file)
     return msgspec.structs.replace(file, **attributes)
 
 
@@ -291,37 +321,39 @@ def _anonymize(permission: Permission) -> Permission:
 
 async def _start_folders(
     access: AccessChecker, filters: Filters
-) -> tuple[list[ItemKey] | None, Sequence[ConnectionWarning]]:
+) -> tuple[AccessChecker, list[ItemKey] | None, Sequence[ConnectionWarning]]:
     """
     Return the folder that the filters name, else the roots of the visible libraries.
 
-    None stands for the search index: of the files of a person, of those at web addresses, and
-    where there are very many libraries: docs/spec/collab.md#large-tenants.
+    The checker is that of the account which sees the folder or site, if accounts differ. None
+    stands for the search index: of the files of a person, of those at web addresses, and where
+    there are very many libraries: docs/spec/collab.md#large-tenants.
     """
     if filters.by_index:
         if filters.folder is not None or filters.site is not None:
             raise InvalidInput(
                 "owner, sharedWith and webUrls cannot be combined with folderId or siteId."
             )
-        return None, ()
+        return access, None, ()
     if filters.folder is not None:
         folder = await access.read_folder(filters.folder)
         if not folder.file.is_folder:
             access.require_allowed(folder.facts)
             raise InvalidInput("folderId does not name a folder.", code=Code.INVALID_ID)
         folder = await _follow(access, folder, access.read_folder)
-        return [folder.file.key], ()
+        return access.on(folder.file.connection_id), [folder.file.key], ()
     failed: Sequence[ConnectionWarning] = ()
     drives: Sequence[Drive]
     if filters.site is not None:
         site = filters.site
         drives = await access.read_in_site(site, lambda: access.records.drives_of(site))
+        access = access.on(drives[0].connection_id if drives else None)
     else:
         libraries = await access.content.few_drives()
         if libraries is None:
-            return None, ()
+            return access, None, ()
         drives, failed = libraries.items, libraries.failed
-    return [ItemKey(drive.drive, ROOT) for drive in access.listable_drives(drives)], failed
+    return access, [ItemKey(drive.drive, ROOT) for drive in access.listable_drives(drives)], failed
 
 
 async def _follow(
@@ -343,29 +375,6 @@ async def _follow(
         return await read(item.file.target)
     except Blocked:
         raise Missing from None
-
-
-def _require_indexed(access: AccessChecker, order: Order, *, by_index: bool) -> None:
-    """
-    Check that the search index can list the files of all libraries.
-
-    Raises:
-        InvalidInput: The caller must name a place.
-    """
-    by_time = order.by in {"modified_time", "created_time"}
-    if by_index:
-        if by_time and access.content.has_index:
-            return
-        raise InvalidInput(
-            "owner, sharedWith and webUrls need an order by time, and one account whose provider "
-            "has a search index."
-        )
-    if by_time and access.content.has_index and access.allows_by_default:
-        return
-    raise InvalidInput(
-        "There are too many libraries to list together in this order or under these rules: "
-        "name a siteId or a folderId."
-    )
 
 
 def _link(

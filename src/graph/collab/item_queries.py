@@ -15,7 +15,7 @@ from graph.collab.paging import clean_text, fill_page
 from graph.collab.site_queries import PageToken, SiteId
 from graph.collab.site_types import CollabListItemPage
 from graph.collab.visibility import column_masks
-from graph.collab.visibility.access import AccessChecker, open_access
+from graph.collab.visibility.access import AccessChecker
 from graph.collab.visibility.lookup_columns import find_hidden_columns, require_visible_paths
 from graph.collab.visibility.parent_visibility import list_name, site_name
 from graph.context import Context, Info
@@ -78,26 +78,32 @@ async def collab_list_items(  # noqa: PLR0913 - the documented parameters, name 
         "select": query.select,
     }
     cursor = page_tokens.unseal(context, "collabListItems", binding, page_token, str)
-    access = open_access(context)
-    column_masks.require_unmasked(context.caller, query.filter, query.order_by)
+    access = AccessChecker.open(
+        context,
+        CollabOp.READ_LIST_ITEM,
+        check=lambda each: column_masks.require_unmasked(each, query.filter, query.order_by),
+    )
     site_list = await access.read_list(key, inside=True)
+    access = access.on(site_list.connection_id)
     column_masks.require_unmasked(
-        context.caller, query.filter, query.order_by, columns=site_list.columns
+        access.caller, query.filter, query.order_by, columns=site_list.columns
     )
     await require_visible_paths(access, site_list, query.filter, query.order_by)
-    fields = projection(info.raw, "CollabListItem")
+    fields = access.visible("CollabListItem", projection(info.raw, "CollabListItem"))
     attributes = connector_attributes(fields) | access.fact_loader.list_item_attributes
-    hidden = await find_hidden_columns(context.caller, access, key, fields)
-    query = replace(query, hidden=hidden)
+    hidden = await find_hidden_columns(access, key, fields)
+    shows_values = not access.caller.hides(CollabField.FIELD_VALUES)
+    # A selection is without effect on hidden values: docs/spec/masks.md#collab-filters
+    query = replace(query, hidden=hidden, select=query.select if shows_values else None)
 
     async def read_page(position: str | None) -> Page[ListItem]:
         # Where rules leave a page short, the following pages are as large as possible.
         sized = query if position == cursor else replace(query, limit=MAX_LIMIT)
-        return await context.content.list_items(key, sized, cursor=position, projection=attributes)
+        return await access.content.list_items(key, sized, cursor=position, projection=attributes)
 
     page = await fill_page(read_page, access.check_list_items, limit=query.limit, cursor=cursor)
     name = site_list.display_name if access.visible_lists([site_list]) else None
-    list_items = await complete_list_items(context, access, page.items, fields, list_name=name)
+    list_items = await complete_list_items(access, page.items, fields, list_name=name)
     token = page_tokens.seal(context, "collabListItems", binding, page.next)
     return CollabListItemPage(
         items=list_items,
@@ -116,37 +122,36 @@ async def collab_list_item(
     """Read one item of a list."""
     context = info.context
     key = ids.parse_list_item(site_id, list_id, item_id)
-    access = open_access(context)
-    fields = projection(info.raw, "CollabListItem")
+    access = await AccessChecker.open(context, CollabOp.READ_LIST_ITEM).holding(key)
+    fields = access.visible("CollabListItem", projection(info.raw, "CollabListItem"))
     if "fields" in fields and not access.unrestricted:
         await access.read_list_item(
             key
         )  # the decision comes before the calls that only the answer needs
-    hidden = await find_hidden_columns(context.caller, access, key.of, fields)
+    hidden = await find_hidden_columns(access, key.of, fields)
     attributes = connector_attributes(fields) | {"etag"}
     list_item = (await access.read_list_item(key, projection=attributes, hidden=hidden)).list_item
     context.etag = list_item.etag
     name = await list_name(access, key.of) if "list_name" in fields else None
-    (list_item,) = await complete_list_items(context, access, (list_item,), fields, list_name=name)
+    (list_item,) = await complete_list_items(access, (list_item,), fields, list_name=name)
     return list_item
 
 
 async def complete_list_items(
-    context: Context,
     access: AccessChecker,
     list_items: tuple[ListItem, ...],
     fields: AbstractSet[str],
     *,
     list_name: str | None,
 ) -> tuple[ListItem, ...]:
-    """Add the attributes that connectors do not fill in, and blank the masked columns."""
+    """Add the attributes that connectors do not fill in, and blank what is masked."""
     if "labels" in fields:
         list_items = await add_list_item_labels(access, list_items)
     site = None
     if list_items and "site_name" in fields:
         site = await site_name(access, list_items[0].site)
-    masked = column_masks.masked_columns(context.caller)
-    return tuple(
+    masked = column_masks.masked_columns(access.caller)
+    completed = [
         msgspec.structs.replace(
             list_item,
             site_name=site,
@@ -156,7 +161,8 @@ async def complete_list_items(
             else list_item.fields,
         )
         for list_item in list_items
-    )
+    ]
+    return access.shown("CollabListItem", completed)
 
 
 def connector_attributes(fields: AbstractSet[str]) -> frozenset[str]:
@@ -176,8 +182,6 @@ def _query(
     selected = tuple(dict.fromkeys(name for name in names if name))
     if len(selected) > MAX_SELECTED:
         raise InvalidInput("selectFields names too many columns.", code=Code.INVALID_FILTER)
-    if context.caller.hides(CollabField.FIELD_VALUES):
-        selected = ()  # without effect: docs/spec/masks.md#collab-filters
     return ListItemQuery(
         filter=clean_text(filter_),
         order_by=clean_text(order_by),

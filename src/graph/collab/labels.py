@@ -9,7 +9,7 @@ import strawberry
 from graph.collab import ids
 from graph.collab.failures import translate_failures
 from graph.collab.types import ItemSensitivityLabel, SensitivityLabelList
-from graph.collab.visibility.access import AccessChecker, open_access
+from graph.collab.visibility.access import AccessChecker
 from graph.collab.visibility.rule_facts import Labels
 from graph.context import Info
 from graph.masking.guards import guarded
@@ -25,8 +25,8 @@ T = TypeVar("T", File, ListItem)
 async def sensitivity_labels(info: Info) -> SensitivityLabelList:
     """List the sensitivity labels of the organization."""
     context = info.context
-    context.caller.usable_connections(Surface.COLLAB)
-    labels = await context.content.labels()
+    access = AccessChecker.open(context, CollabOp.READ_SENSITIVITY_LABELS)
+    labels = await access.content.labels()
     return SensitivityLabelList(
         labels=labels.items, access_info=context.caller.access_info(Surface.COLLAB)
     )
@@ -47,9 +47,10 @@ async def file_sensitivity_label(
     del refresh
     context = info.context
     key = ids.parse_file(file_id)
-    access = open_access(context)
+    access = AccessChecker.open(context, CollabOp.READ_SENSITIVITY_LABELS)
     file = (await access.read_file(key)).file
-    if file.is_folder or context.caller.hides(CollabField.SENSITIVITY_LABEL):
+    access = access.on(file.connection_id)
+    if file.is_folder or access.caller.hides(CollabField.SENSITIVITY_LABEL):
         return ItemSensitivityLabel()
     labels = (await access.fact_loader.labels([file.key]))[file.key]
     if labels is UNKNOWN:

@@ -1,6 +1,6 @@
 """Root mutations of sharing: share a file or folder, change and delete permissions."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import strawberry
@@ -10,13 +10,14 @@ from graph.collab.changes import apply_change
 from graph.collab.failures import translate_failures
 from graph.collab.file_queries import FileId
 from graph.collab.types import DriveOperationResult
-from graph.collab.visibility.access import open_write_access
+from graph.collab.visibility.access import AccessChecker
 from graph.collab.visibility.folder_checks import require_contents_allowed
 from graph.context import Context, Info
 from graph.masking.guards import guarded
+from policy.caller import Caller
 from policy.recipients import Recipient
 from policy.refusals import InvalidInput, NotFound
-from policy.vocabulary import Code, CollabField, CollabOp, Surface
+from policy.vocabulary import Code, CollabField, CollabOp
 from providers.collab_ids import ItemKey
 from providers.ports.collab import Share
 from providers.records.collab import File, Permission
@@ -37,11 +38,15 @@ async def share_file(
     context = info.context
     key, share = ids.parse_file(file_id), _share(written)
     path = "input.type" if share.email is None else "input.emailAddress"
-    context.caller.within(Surface.COLLAB).require_recipients([Recipient(share.email, path)])
-    file = await _read_with_contents(context, key)
+    access, file = await _read_with_contents(
+        context,
+        key,
+        CollabOp.SHARE_FILE,
+        check=lambda each: each.require_recipients([Recipient(share.email, path)]),
+    )
     context.refuse_uncertain_retry()  # the provider would notify the recipients again
     previews.describe_share(file, share)
-    permission_id = await apply_change(context.content.share(key, share), refusable=True)
+    permission_id = await apply_change(access.content.share(key, share), refusable=True)
     return DriveOperationResult(file_id=file.id, permission_id=permission_id, role=share.role)
 
 
@@ -58,15 +63,14 @@ async def update_file_permission(
     """Change a permission; that of the owner cannot be changed."""
     context = info.context
     key, permission = ids.parse_file(file_id), ids.parse_permission(permission_id)
-    _require_visible_holders(context)
-    file = await _read_with_contents(context, key)
-    changed = await _require_changeable(context, key, permission)
-    context.caller.within(Surface.COLLAB).require_recipients(
-        Recipient(holder.email_address) for holder in changed
+    access, file = await _read_with_contents(
+        context, key, CollabOp.UPDATE_PERMISSIONS, check=_require_visible_holders
     )
+    changed = await _require_changeable(access, key, permission)
+    access.caller.require_recipients(Recipient(holder.email_address) for holder in changed)
     role = _shared_role(written.role)
-    previews.describe_permission(context, file, permission, changed, role=role)
-    change = context.content.update_permission(key, permission, role)
+    previews.describe_permission(access.caller, file, permission, changed, role=role)
+    change = access.content.update_permission(key, permission, role)
     await apply_change(change, refusable=True)
     return DriveOperationResult(file_id=file.id, permission_id=permission, role=role)
 
@@ -81,30 +85,40 @@ async def delete_file_permission(
     """Remove a permission; that of the owner cannot be removed."""
     context = info.context
     key, permission = ids.parse_file(file_id), ids.parse_permission(permission_id)
-    file = await _read_with_contents(context, key)
-    removed = await _require_changeable(context, key, permission)
-    previews.describe_permission(context, file, permission, removed, role=None)
-    await apply_change(context.content.delete_permission(key, permission), refusable=True)
+    access, file = await _read_with_contents(context, key, CollabOp.UPDATE_PERMISSIONS)
+    removed = await _require_changeable(access, key, permission)
+    previews.describe_permission(access.caller, file, permission, removed, role=None)
+    await apply_change(access.content.delete_permission(key, permission), refusable=True)
     return DriveOperationResult(file_id=file.id)
 
 
-async def _read_with_contents(context: Context, key: ItemKey) -> File:
-    """Read a file, or a folder of which all contents are allowed, since sharing applies to them."""
-    access = open_write_access(context)
+async def _read_with_contents(
+    context: Context,
+    key: ItemKey,
+    operation: CollabOp,
+    *,
+    check: Callable[[Caller], object] = lambda _: None,
+) -> tuple[AccessChecker, File]:
+    """
+    Read a file, or a folder of which all contents are allowed, since sharing applies to them.
+
+    Return it with the access checker of its account, among those that admit the call.
+    """
+    admitted = AccessChecker.open_for_write(context, operation, check=check)
+    access = await admitted.holding(key)
     target = await access.read_file(key)
     await require_contents_allowed(access, target)
-    return target.file
+    return access, target.file
 
 
-def _require_visible_holders(context: Context) -> None:
-    """Refuse when the token has recipient rules and may not see who holds permissions."""
-    caller = context.caller.within(Surface.COLLAB)
+def _require_visible_holders(caller: Caller) -> None:
+    """Refuse when the account has recipient rules and may not see who holds permissions."""
     if caller.limits_recipients:
         caller.require_visible_recipients("Changing a permission", CollabField.SHARED_WITH)
 
 
 async def _require_changeable(
-    context: Context, key: ItemKey, permission_id: str
+    access: AccessChecker, key: ItemKey, permission_id: str
 ) -> Sequence[Permission]:
     """
     Return the records of a permission, one for each holder.
@@ -113,7 +127,7 @@ async def _require_changeable(
         NotFound: There is none.
         InvalidInput: It is the owner's.
     """
-    permissions = await context.content.permissions(key)
+    permissions = await access.content.permissions(key)
     matching = [permission for permission in permissions if permission.id == permission_id]
     if not matching:
         raise NotFound("The file has no permission with this id.")

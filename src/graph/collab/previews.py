@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 from graph.collab.item_queries import complete_list_items, connector_attributes
 from graph.collab.visibility.access import AccessChecker
 from graph.collab.visibility.lookup_columns import find_hidden_columns
-from graph.context import Context
+from policy.caller import Caller
 from policy.vocabulary import CollabField, CollabOp
 from providers import collab_ids
 from providers.collab_ids import ItemKey, ListItemKey, ListKey
@@ -32,14 +32,14 @@ def attributes(caller_may_see: AbstractSet[str]) -> frozenset[str]:
     return frozenset(caller_may_see) if current_preview() is not None else frozenset()
 
 
-def shown_name(context: Context) -> frozenset[str]:
+def shown_name(access: AccessChecker) -> frozenset[str]:
     """Return the attribute of a file's name if a preview may show it."""
-    caller = context.caller
+    caller = access.caller
     shown = caller.allows(CollabOp.GET_FILE_METADATA) and not caller.hides(CollabField.NAME)
     return attributes(_NAME) if shown else frozenset()
 
 
-async def describe_upload(context: Context, folder: File, upload: Upload) -> None:
+async def describe_upload(access: AccessChecker, folder: File, upload: Upload) -> None:
     """
     Describe an upload into *folder*.
 
@@ -49,7 +49,7 @@ async def describe_upload(context: Context, folder: File, upload: Upload) -> Non
     preview = current_preview()
     if preview is None:
         return
-    taken = await _find_taken(context, folder.key, upload.name)
+    taken = await _find_taken(access, folder.key, upload.name)
     if taken is not None:
         if upload.conflict == "fail":
             raise _name_taken()
@@ -64,13 +64,13 @@ async def describe_upload(context: Context, folder: File, upload: Upload) -> Non
 
 
 async def describe_folder(
-    context: Context, parent: File, name: str, description: str | None
+    access: AccessChecker, parent: File, name: str, description: str | None
 ) -> None:
     """Describe a new folder in *parent*; Conflicted if the name is taken."""
     preview = current_preview()
     if preview is None:
         return
-    if await _find_taken(context, parent.key, name) is not None:
+    if await _find_taken(access, parent.key, name) is not None:
         raise _name_taken()
     preview.target = _resource(parent)
     preview.changes = (
@@ -79,14 +79,14 @@ async def describe_folder(
     )
 
 
-async def describe_renaming(context: Context, file: File, name: str, etag: str | None) -> None:
+async def describe_renaming(access: AccessChecker, file: File, name: str, etag: str | None) -> None:
     """Describe a new name; Conflicted if another file has it, Stale if *etag* is old."""
     preview = current_preview()
     if preview is None:
         return
     _require_version(etag, file.etag)
     if isinstance(file.parent, ItemKey):
-        holder = await _find_taken(context, file.parent, name)
+        holder = await _find_taken(access, file.parent, name)
         if holder is not None and holder.key != file.key:
             raise _name_taken()
     preview.target = _resource(file)
@@ -95,14 +95,14 @@ async def describe_renaming(context: Context, file: File, name: str, etag: str |
     preview.result = {"file_id": file.id}
 
 
-async def describe_move(context: Context, file: File, folder: File, etag: str | None) -> None:
+async def describe_move(access: AccessChecker, file: File, folder: File, etag: str | None) -> None:
     """Describe a move; Conflicted if *folder* has a file of this name, Stale if *etag* is old."""
     preview = current_preview()
     if preview is None:
         return
     _require_version(etag, file.etag)
     if file.name is not None:
-        holder = await _find_taken(context, folder.key, file.name)
+        holder = await _find_taken(access, folder.key, file.name)
         if holder is not None and holder.key != file.key:
             raise _name_taken()
     preview.target = _resource(file)
@@ -135,7 +135,7 @@ def describe_share(file: File, share: Share) -> None:
 
 
 def describe_permission(
-    context: Context,
+    account: Caller,
     file: File,
     permission_id: str,
     holders: Sequence[Permission],
@@ -147,7 +147,8 @@ def describe_permission(
     if preview is None:
         return
     word = CollabField.SHARED_WITH.value
-    if not context.caller.allows(CollabOp.GET_FILE_METADATA):  # which lists permissions too
+    lists_permissions = account.allows(CollabOp.GET_FILE_METADATA)
+    if not lists_permissions or account.hides(CollabField.SHARED_WITH):
         preview.hidden |= {word}
     preview.target = Resource(kind="permission", id=permission_id)
     preview.changes = (Change(field="role", before=holders[0].role, after=role, masked_by=word),)
@@ -174,25 +175,21 @@ def describe_new_list_item(key: ListKey, fields: Mapping[str, object]) -> None:
 
 
 async def describe_list_item_change(
-    context: Context,
-    access: AccessChecker,
-    key: ListItemKey,
-    fields: Mapping[str, object],
-    etag: str | None,
+    access: AccessChecker, key: ListItemKey, fields: Mapping[str, object], etag: str | None
 ) -> None:
     """Describe new values of a list item, with the values before as a query would show them."""
     preview = current_preview()
     if preview is None:
         return
-    shows_values = context.caller.allows(CollabOp.READ_LIST_ITEM) and not context.caller.hides(
+    shows_values = access.caller.allows(CollabOp.READ_LIST_ITEM) and not access.caller.hides(
         CollabField.FIELD_VALUES
     )
     projection = _FIELDS if shows_values else frozenset[str]()
-    hidden = await find_hidden_columns(context.caller, access, key.of, projection)
+    hidden = await find_hidden_columns(access, key.of, projection)
     read = connector_attributes(projection) | {"etag"}
-    list_item = await context.content.list_item(key, projection=read, hidden=hidden)
+    list_item = await access.content.list_item(key, projection=read, hidden=hidden)
     _require_version(etag, list_item.etag)
-    (shown,) = await complete_list_items(context, access, (list_item,), projection, list_name=None)
+    (shown,) = await complete_list_items(access, (list_item,), projection, list_name=None)
     before = shown.fields or {}
     preview.target = Resource(kind="listItem", id=list_item.id)
     preview.changes = tuple(
@@ -212,10 +209,10 @@ def describe_list_item_deletion(key: ListItemKey, current: str | None, etag: str
         preview.basis = (current, etag)
 
 
-async def _find_taken(context: Context, folder: ItemKey, name: str) -> File | None:
+async def _find_taken(access: AccessChecker, folder: ItemKey, name: str) -> File | None:
     """Return what has this name in *folder*; None when the name is free."""
     try:
-        return await context.content.item_by_name(folder, name, projection=_VERSION)
+        return await access.content.item_by_name(folder, name, projection=_VERSION)
     except Missing:
         return None
 

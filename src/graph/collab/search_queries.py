@@ -9,10 +9,9 @@ from graph.collab.failures import auth_warnings, translate_failures
 from graph.collab.search_hits import find_all, find_visible
 from graph.collab.search_selectors import require_unmasked_selectors
 from graph.collab.types import CollabSearchHit, CollabSearchPage
-from graph.collab.visibility.access import AccessChecker, open_access
+from graph.collab.visibility.access import AccessChecker
 from graph.context import Info
 from graph.masking.guards import guarded
-from policy.caller import Caller
 from policy.refusals import InvalidInput
 from policy.vocabulary import Code, CollabField, CollabOp, SearchTotals, Surface
 from providers.ports.collab import SearchQuery
@@ -62,16 +61,19 @@ async def collab_search(  # noqa: PLR0913 - the documented parameters, name by n
         limit=context.clamp_limit(limit, default=25, maximum=MAX_LIMIT),
         site=site,
     )
-    access = open_access(context)
-    require_unmasked_selectors(query.text, context.caller)
-    only_visible = context.caller.grant.collab_search_totals is SearchTotals.VISIBLE
+    access = AccessChecker.open(
+        context,
+        CollabOp.SEARCH_CONTENT,
+        check=lambda each: require_unmasked_selectors(query.text, each),
+    )
+    only_visible = access.caller.grant.collab_search_totals is SearchTotals.VISIBLE
     find = find_visible if only_visible and not access.unrestricted else find_all
     if site is not None:
         results = await access.read_in_site(site, lambda: find(access, query))
     else:
         results = await find(access, query)
     return CollabSearchPage(
-        hits=tuple(_view(hit, context.caller, access) for hit in results.hits),
+        hits=tuple(_view(hit, access.on(hit.connection_id)) for hit in results.hits),
         from_=query.start,
         total=results.total,
         more_results_available=results.more,
@@ -80,19 +82,20 @@ async def collab_search(  # noqa: PLR0913 - the documented parameters, name by n
     )
 
 
-def _view(hit: SearchHit, caller: Caller, access: AccessChecker) -> CollabSearchHit:
-    return CollabSearchHit(
+def _view(hit: SearchHit, access: AccessChecker) -> CollabSearchHit:
+    view = CollabSearchHit(
         entity_type=hit.entity_type,
         id=hit.id,
         title=hit.title,
-        summary=hit.summary if _may_show_summary(hit, caller, access) else None,
+        summary=hit.summary if _may_show_summary(hit, access) else None,
         web_url=hit.web_url,
         last_modified_date_time=hit.last_modified_date_time,
         target=hit,
     )
+    return access.shown("CollabSearchHit", [view])[0]
 
 
-def _may_show_summary(hit: SearchHit, caller: Caller, access: AccessChecker) -> bool:
+def _may_show_summary(hit: SearchHit, access: AccessChecker) -> bool:
     """
     Return whether a summary may be shown: it quotes fields that the mask may hide, names included.
 
@@ -101,7 +104,7 @@ def _may_show_summary(hit: SearchHit, caller: Caller, access: AccessChecker) -> 
     """
     is_list_item = hit.entity_type == "listItem"
     word = CollabField.FIELD_VALUES if is_list_item else CollabField.DESCRIPTION
-    if caller.hides(word) or caller.hides(CollabField.NAME):
+    if access.caller.hides(word) or access.caller.hides(CollabField.NAME):
         return False
     return access.unrestricted or not is_list_item
 

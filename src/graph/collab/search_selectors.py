@@ -69,7 +69,8 @@ WORDS_BY_SELECTOR: Mapping[str, tuple[CollabField, ...]] = MappingProxyType(
         },
     }
 )
-_EVERY_WORD = tuple(CollabField)
+# No provider knows the connections of the gateway.
+_EVERY_WORD = tuple(word for word in CollabField if word is not CollabField.CONNECTION_ID)
 _OPERATOR = re.compile(r"[:=<>]+")
 _QUOTED = re.compile(r'"[^"]*"')
 # Quotation marks that an engine may or may not take for one: then nothing counts as quoted.

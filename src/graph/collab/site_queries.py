@@ -13,11 +13,12 @@ from graph.collab import ids
 from graph.collab.failures import auth_warnings, translate_failures
 from graph.collab.paging import SortKey, clean_text, cut_page, fill_page
 from graph.collab.site_types import CollabDrivePage, CollabListPage, CollabSitePage
-from graph.collab.visibility.access import AccessChecker, open_access
+from graph.collab.visibility.access import AccessChecker
 from graph.collab.visibility.parent_visibility import site_name
 from graph.context import Context, Info
 from graph.execution.requested_fields import projection
 from graph.masking.guards import guarded
+from policy.caller import Caller
 from policy.vocabulary import CollabField, CollabOp, Surface
 from providers.ports.collab import InvalidCursor, Page
 from providers.records.collab import Drive, Site, SiteList
@@ -65,27 +66,33 @@ async def collab_sites(
     size = context.clamp_limit(limit, default=25, maximum=MAX_SITES)
     binding: dict[str, object] = {"q": search_text}
     after = page_tokens.unseal(context, "collabSites", binding, page_token, SitePosition)
-    access = open_access(context)
-    if search_text:
-        context.caller.require_visible("The filter 'q'", *_REVEALING["q"])
+
+    def check(account: Caller) -> None:
+        if search_text:
+            account.require_visible("The filter 'q'", *_REVEALING["q"])
+
+    access = AccessChecker.open(context, CollabOp.READ_SITES, check=check)
     all_sites = None
     if after is None or after.cursor is None:
-        all_sites = await context.content.few_sites()
-        if all_sites is None and not context.content.has_index:
-            all_sites = await context.content.sites()
+        all_sites = await access.content.few_sites()
+        if all_sites is None and not access.content.has_index:
+            all_sites = await access.content.sites()
     if all_sites is None:
         if after is not None and after.cursor is None:
             raise InvalidCursor  # of a listing that was sorted
         return await _unsorted_page(
             context, access, search_text, after and after.cursor, limit=size
         )
-    matching = await filtered(all_sites.items, _site_filter(search_text, context))
+    matching = await filtered(all_sites.items, _site_filter(search_text, access))
     sites, next_key = cut_page(
-        access.visible_sites(matching), _sort_key(context), limit=size, after=after and after.key
+        access.visible_sites(matching),
+        _sort_key(access.caller),
+        limit=size,
+        after=after and after.key,
     )
     following = None if next_key is None else SitePosition(key=next_key)
     return CollabSitePage(
-        sites=sites,
+        sites=await access.each(sites, _shown_sites),
         next_page_token=page_tokens.seal(context, "collabSites", binding, following),
         has_more=next_key is not None,
         access_info=context.caller.access_info(Surface.COLLAB),
@@ -102,10 +109,10 @@ async def _unsorted_page(
     limit: int,
 ) -> CollabSitePage:
     """Return a page of the sites of a large tenant, in the provider's order."""
-    matches = _site_filter(search_text, context)
+    matches = _site_filter(search_text, access)
 
     async def read_page(position: str | None) -> Page[Site]:
-        page = await context.content.site_page(search_text, cursor=position)
+        page = await access.content.site_page(search_text, cursor=position)
         matching = [
             (site, end) for site, end in zip(page.items, page.cursors, strict=True) if matches(site)
         ]
@@ -123,7 +130,7 @@ async def _unsorted_page(
     following = None if page.next is None else SitePosition(cursor=page.next)
     token = page_tokens.seal(context, "collabSites", {"q": search_text}, following)
     return CollabSitePage(
-        sites=tuple({site.site: site for site in page.items}.values()),
+        sites=access.shown("CollabSite", {site.site: site for site in page.items}.values()),
         next_page_token=token,
         has_more=token is not None,
         access_info=context.caller.access_info(Surface.COLLAB),
@@ -137,7 +144,13 @@ async def collab_site(info: Info, site_id: SiteId) -> Site:
     """Read one site."""
     context = info.context
     site = ids.parse_site(site_id)
-    return await open_access(context).read_site(site)
+    access = AccessChecker.open(context, CollabOp.READ_SITES)
+    record = await access.read_site(site)
+    return access.on(record.connection_id).shown("CollabSite", [record])[0]
+
+
+async def _shown_sites(account: AccessChecker, sites: Sequence[Site]) -> Sequence[Site]:
+    return account.shown("CollabSite", sites)
 
 
 @guarded(CollabOp.LIST_FILES, max_limit=MAX_LISTS)
@@ -155,13 +168,15 @@ async def collab_drives(
     size = context.clamp_limit(limit, default=50, maximum=MAX_LISTS)
     binding: dict[str, object] = {"site": site}
     after = page_tokens.unseal(context, "collabDrives", binding, page_token, tuple[str, str])
-    access = open_access(context)
-    all_drives = await access.read_in_site(site, lambda: access.records.drives_of(site))
+    access = AccessChecker.open(context, CollabOp.LIST_FILES)
+    records = access.records
+    all_drives = await access.read_in_site(site, lambda: records.drives_of(site))
+    access = access.on(all_drives[0].connection_id if all_drives else None)
     drives, next_key = cut_page(
-        access.listable_drives(all_drives), _sort_key(context), limit=size, after=after
+        access.listable_drives(all_drives), _sort_key(access.caller), limit=size, after=after
     )
     return CollabDrivePage(
-        drives=drives,
+        drives=access.shown("CollabDrive", drives),
         next_page_token=page_tokens.seal(context, "collabDrives", binding, next_key),
         has_more=next_key is not None,
         access_info=context.caller.access_info(Surface.COLLAB),
@@ -174,7 +189,9 @@ async def collab_drive(
     info: Info, drive_id: Annotated[str, Argument(description="The library's id.")]
 ) -> Drive:
     """Read one document library."""
-    return await open_access(info.context).read_drive(ids.parse_drive(drive_id))
+    access = AccessChecker.open(info.context, CollabOp.LIST_FILES)
+    drive = await access.read_drive(ids.parse_drive(drive_id))
+    return access.on(drive.connection_id).shown("CollabDrive", [drive])[0]
 
 
 @guarded(CollabOp.READ_LISTS, max_limit=MAX_LISTS)
@@ -195,20 +212,23 @@ async def collab_lists(
     size = context.clamp_limit(limit, default=50, maximum=MAX_LISTS)
     binding: dict[str, object] = {"site": site, "hidden": hidden}
     after = page_tokens.unseal(context, "collabLists", binding, page_token, tuple[str, str])
-    access = open_access(context)
+    access = AccessChecker.open(context, CollabOp.READ_LISTS)
+    records = access.records
     all_lists = await access.read_in_site(
-        site, lambda: access.records.lists_of(site, include_hidden=hidden)
+        site, lambda: records.lists_of(site, include_hidden=hidden)
     )
+    access = access.on(all_lists[0].connection_id if all_lists else None)
     lists, next_key = cut_page(
-        access.visible_lists(all_lists), _sort_key(context), limit=size, after=after
+        access.visible_lists(all_lists), _sort_key(access.caller), limit=size, after=after
     )
-    if lists and "site_name" in projection(info.raw, "CollabList"):
+    fields = access.visible("CollabList", projection(info.raw, "CollabList"))
+    if lists and "site_name" in fields:
         name = await site_name(access, site)
         lists = tuple(
             msgspec.structs.replace(site_list, site_name=name, columns=None) for site_list in lists
         )
     return CollabListPage(
-        lists=lists,
+        lists=access.shown("CollabList", lists),
         next_page_token=page_tokens.seal(context, "collabLists", binding, next_key),
         has_more=next_key is not None,
         access_info=context.caller.access_info(Surface.COLLAB),
@@ -223,30 +243,30 @@ async def collab_list(
     """Read one list with its columns."""
     context = info.context
     key = ids.parse_list(site_id, list_id)
-    access = open_access(context)
+    access = AccessChecker.open(context, CollabOp.READ_LISTS)
     site_list = await access.read_list(key)
-    if "site_name" in projection(info.raw, "CollabList"):
+    access = access.on(site_list.connection_id)
+    if "site_name" in access.visible("CollabList", projection(info.raw, "CollabList")):
         name = await site_name(access, key.site)
         site_list = msgspec.structs.replace(site_list, site_name=name)
-    return site_list
+    return access.shown("CollabList", [site_list])[0]
 
 
-def _site_filter(search_text: str | None, context: Context) -> Callable[[Site], bool]:
+def _site_filter(search_text: str | None, access: AccessChecker) -> Callable[[Site], bool]:
     """Return whether *search_text* is in a site's name, or its address unless that is masked."""
     needle = (search_text or "").casefold()
-    caller = context.caller
-    is_address_hidden = caller.strict and caller.hides(CollabField.WEB_VIEW_LINK)
 
     def matches(site: Site) -> bool:
+        caller = access.on(site.connection_id).caller
+        is_address_hidden = caller.strict and caller.hides(CollabField.WEB_VIEW_LINK)
         texts = (site.display_name, None if is_address_hidden else site.web_url)
         return any(needle in (text or "").casefold() for text in texts)
 
     return matches
 
 
-def _sort_key(context: Context) -> Callable[[Site | SiteList | Drive], SortKey]:
+def _sort_key(caller: Caller) -> Callable[[Site | SiteList | Drive], SortKey]:
     """Return the key that sorts by name, then id; by id alone where an order would reveal names."""
-    caller = context.caller
     if caller.strict and caller.hides(CollabField.NAME):
         return lambda entry: ("", entry.id)
 

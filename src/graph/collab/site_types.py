@@ -13,7 +13,7 @@ from graph.output_types import (
     output_of,
     visible,
 )
-from graph.scalars import JSON
+from graph.scalars import JSON, Long
 from policy.vocabulary import CollabField, Surface
 from providers.records import collab as records
 from providers.records.base import Record
@@ -57,6 +57,9 @@ class CollabSite:
     created_date_time = masked(CollabField.CREATED_TIME, "The time of creation.")
     last_modified_date_time = masked(CollabField.MODIFIED_TIME, "The time of the last change.")
     is_personal_site = visible("Whether it is a personal site.")
+    connection_id = masked(
+        CollabField.CONNECTION_ID, "The connection of its account.", graphql_type=Long | None
+    )
     access_info = visible(ACCESS_INFO, resolver=access_info)
 
 
@@ -143,6 +146,9 @@ class CollabListItem:
     list_name = masked(CollabField.LIST_NAME, "The display name of its list.")
     labels = masked(
         CollabField.SENSITIVITY_LABEL, "The sensitivity label of its file; null without one."
+    )
+    connection_id = masked(
+        CollabField.CONNECTION_ID, "The connection of its account.", graphql_type=Long | None
     )
     access_info = visible(ACCESS_INFO, resolver=access_info)
 

@@ -90,6 +90,9 @@ class DriveFile:
     labels = masked(CollabField.SENSITIVITY_LABEL, "Its sensitivity label; null without one.")
     is_folder = visible("Whether it is a folder.")
     provider = visible("Always `COLLAB`.", graphql_type=CollabProvider)
+    connection_id = masked(
+        CollabField.CONNECTION_ID, "The connection of its account.", graphql_type=Long | None
+    )
 
 
 @output

@@ -43,11 +43,28 @@ class ContentLoaders:
 
     Attributes:
         single_use: Only one field reads, once, so nothing is read together or twice.
+        content: What they see.
     """
 
     def __init__(self, content: MergedContent, *, single_use: bool) -> None:
         self.single_use = single_use
-        self._content = content
+        self.content = content
+        self._narrower: dict[frozenset[int], ContentLoaders] = {}
+
+    def among(self, connections: frozenset[int]) -> "ContentLoaders":
+        """Return the loaders of what some of the connections see."""
+        if connections not in self._narrower:
+            content = self.content.among(connections)
+            self._narrower[connections] = ContentLoaders(content, single_use=self.single_use)
+        return self._narrower[connections]
+
+    def cancel(self) -> None:
+        """Stop what is read for a request that was cancelled."""
+        for loader in list(vars(self).values()):
+            if isinstance(loader, ObjectLoader):
+                loader.cancel()
+        for narrower in self._narrower.values():
+            narrower.cancel()
 
     async def item(self, key: ItemKey, projection: Projection) -> records.File:
         """Read one file or folder."""
@@ -56,7 +73,7 @@ class ContentLoaders:
     async def permissions(self, key: ItemKey) -> Permissions:
         """Read the permissions of one file."""
         if self.single_use:
-            return await self._content.permissions(key)
+            return await self.content.permissions(key)
         return await self._permissions.load(key, EVERYTHING)
 
     async def file_labels(self, keys: Collection[ItemKey]) -> Mapping[ItemKey, Labels | Unknown]:
@@ -117,8 +134,8 @@ class ContentLoaders:
     def _items(self) -> ObjectLoader[ItemKey, records.File]:
         return ObjectLoader(
             _batched(
-                lambda keys, projection: self._content.items(keys, projection=projection),
-                lambda key, projection: self._content.item(key, projection=projection),
+                lambda keys, projection: self.content.items(keys, projection=projection),
+                lambda key, projection: self.content.item(key, projection=projection),
             )
         )
 
@@ -126,25 +143,25 @@ class ContentLoaders:
     def _permissions(self) -> ObjectLoader[ItemKey, Permissions]:
         return ObjectLoader(
             _batched(
-                lambda keys, _: self._content.permissions_of(keys),
-                lambda key, _: self._content.permissions(key),
+                lambda keys, _: self.content.permissions_of(keys),
+                lambda key, _: self.content.permissions(key),
             )
         )
 
     @cached_property
     def _labels(self) -> ObjectLoader[ItemKey, Labels | Unknown]:
-        return ObjectLoader(lambda keys, _: self._content.file_labels(keys))
+        return ObjectLoader(lambda keys, _: self.content.file_labels(keys))
 
     @cached_property
     def _ancestors(self) -> ObjectLoader[ItemKey, Ancestors]:
-        return ObjectLoader(lambda keys, _: self._content.ancestors(keys))
+        return ObjectLoader(lambda keys, _: self.content.ancestors(keys))
 
     @cached_property
     def _sites(self) -> ObjectLoader[str, records.Site]:
         return ObjectLoader(
             _batched(
-                lambda ids, _: self._content.sites_by_id(ids),
-                lambda site_id, _: self._content.site(site_id),
+                lambda ids, _: self.content.sites_by_id(ids),
+                lambda site_id, _: self.content.site(site_id),
             )
         )
 
@@ -152,8 +169,8 @@ class ContentLoaders:
     def _drives(self) -> ObjectLoader[str, records.Drive]:
         return ObjectLoader(
             _batched(
-                lambda ids, _: self._content.drives_by_id(ids),
-                lambda drive_id, _: self._content.drive(drive_id),
+                lambda ids, _: self.content.drives_by_id(ids),
+                lambda drive_id, _: self.content.drive(drive_id),
             )
         )
 
@@ -161,27 +178,27 @@ class ContentLoaders:
     def _drives_of_sites(self) -> ObjectLoader[str, Drives]:
         return ObjectLoader(
             _batched(
-                lambda ids, _: self._content.drives_of(ids),
-                lambda site_id, _: self._content.drives(site_id),
+                lambda ids, _: self.content.drives_of(ids),
+                lambda site_id, _: self.content.drives(site_id),
             )
         )
 
     @cached_property
     def _lists_of_sites(self) -> ObjectLoader[tuple[str, bool], tuple[records.SiteList, ...]]:
-        return ObjectLoader(each(lambda key, _: self._content.lists(key[0], include_hidden=key[1])))
+        return ObjectLoader(each(lambda key, _: self.content.lists(key[0], include_hidden=key[1])))
 
     @cached_property
     def _lists(self) -> ObjectLoader[ListKey, records.SiteList]:
         return ObjectLoader(
             _batched(
-                lambda keys, projection: self._content.lists_by_id(keys, columns=bool(projection)),
-                lambda key, _: self._content.site_list(key),
+                lambda keys, projection: self.content.lists_by_id(keys, columns=bool(projection)),
+                lambda key, _: self.content.site_list(key),
             )
         )
 
     @cached_property
     def _list_columns(self) -> ObjectLoader[ListKey, tuple[records.Column, ...]]:
-        return ObjectLoader(each(lambda key, _: self._content.columns(key)))
+        return ObjectLoader(each(lambda key, _: self.content.columns(key)))
 
     @cached_property
     def _list_items(self) -> ObjectLoader[_ListItemKey, records.ListItem]:
@@ -194,10 +211,10 @@ class ContentLoaders:
         hidden = {key.list_item.of: key.hidden for key in keys}
         list_items = {key.list_item: key for key in keys}
         read = _batched(
-            lambda keys, projection: self._content.list_items_by_id(
+            lambda keys, projection: self.content.list_items_by_id(
                 keys, projection=projection, hidden=hidden
             ),
-            lambda key, projection: self._content.list_item(
+            lambda key, projection: self.content.list_item(
                 key, projection=projection, hidden=hidden[key.of]
             ),
         )

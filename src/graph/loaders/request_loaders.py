@@ -40,7 +40,8 @@ class Loaders(ContentLoaders, TaskLoaders):
     ) -> None:
         # Without the constructors of the bases: every request has loaders.
         self.single_use = single_use
-        self._content = content
+        self.content = content
+        self._narrower = {}
         self._accounts = tasks
         self._mail = mail
         self._calendars = calendars
@@ -56,9 +57,7 @@ class Loaders(ContentLoaders, TaskLoaders):
 
     def cancel(self) -> None:
         """Stop what is read for a request that was cancelled."""
-        for loader in list(vars(self).values()):
-            if isinstance(loader, ObjectLoader):
-                loader.cancel()
+        super().cancel()
         for page in self._pages.values():
             page.cancel()
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from providers.content.merged_files import MergedFiles
 from providers.content.merged_lists import MergedLists
 from providers.content.merged_sites import MergedResult
-from providers.content.routing import CONNECTION_KIND
+from providers.content.routing import CONNECTION_KIND, named
 from providers.failures import ProviderFailure
 from providers.fanout import ConnectionWarning, combined_failure, with_timeout
 from providers.ports.collab import SearchPage, SearchQuery
@@ -57,8 +57,25 @@ class MergedContent(MergedFiles, MergedLists):
         The number of upstream calls then does not reveal what exists, and where (timing side
         channel; docs/spec/rules.md#equal-cost).
         """
+        router = self._router
         return MergedContent(
-            self._router.connections, timeout_seconds=self._router.timeout_seconds, exhaustive=True
+            router.connections,
+            timeout_seconds=router.timeout_seconds,
+            exhaustive=True,
+            writable_first=router.writable_first,
+        )
+
+    def among(self, connections: Collection[int], *, for_write: bool = False) -> "MergedContent":
+        """
+        Return what some of the connections see, which has remembered nothing yet.
+
+        *for_write*: whether those that may write are called first, so that what is read of an
+        object is read from the connection that gets the write.
+        """
+        return MergedContent(
+            [pair for pair in self._router.connections if pair[0].id in connections],
+            timeout_seconds=self._router.timeout_seconds,
+            writable_first=for_write,
         )
 
     async def search(self, query: SearchQuery) -> MergedResult[SearchPage]:
@@ -95,7 +112,11 @@ class MergedContent(MergedFiles, MergedLists):
             total += page.total
             warnings += page.warnings
             if missing > 0:
-                hits += [hit for hit in page.hits[:missing] if _site_of(hit) not in searched_sites]
+                hits += [
+                    named(hit, info)
+                    for hit in page.hits[:missing]
+                    if _site_of(hit) not in searched_sites
+                ]
             searched_sites |= self._visible_sites.get(info.id, frozenset())
         if not answered:
             raise combined_failure(failed, of=CONNECTION_KIND)

@@ -246,8 +246,12 @@ class MergedFiles(MergedSites):
         Raises:
             ReadOnlyContent: No connection that sees *parent* may write; *upload* was not read.
         """
-        port = await self._router.writer(lambda port: port.files.get(parent, projection=_NOTHING))
-        return self._remember_file(await port.uploads.upload(parent, upload))
+        return self._remember_file(
+            await self._router.write_where(
+                lambda port: port.files.get(parent, projection=_NOTHING),
+                lambda port: port.uploads.upload(parent, upload),
+            )
+        )
 
     async def create_folder(
         self, parent: ItemKey, name: str, *, description: str | None = None

@@ -100,8 +100,12 @@ class MergedLists(MergedSites):
         hidden: AbstractSet[str] = _NOTHING,
     ) -> records.ListItem:
         """Add a list item; InvalidFields when its values do not fit."""
-        port = await self._router.writer(lambda port: port.lists.get(key))
-        return await port.list_item_writes.create(key, fields, projection=projection, hidden=hidden)
+        return await self._router.write_where(
+            lambda port: port.lists.get(key),
+            lambda port: port.list_item_writes.create(
+                key, fields, projection=projection, hidden=hidden
+            ),
+        )
 
     async def update_list_item(
         self,
@@ -113,15 +117,19 @@ class MergedLists(MergedSites):
         hidden: AbstractSet[str] = _NOTHING,
     ) -> records.ListItem:
         """Change some columns of a list item; InvalidFields, or Stale."""
-        port = await self._router.writer(lambda port: port.list_items.get(key, projection=_NOTHING))
-        return await port.list_item_writes.update(
-            key, fields, etag=etag, projection=projection, hidden=hidden
+        return await self._router.write_where(
+            lambda port: port.list_items.get(key, projection=_NOTHING),
+            lambda port: port.list_item_writes.update(
+                key, fields, etag=etag, projection=projection, hidden=hidden
+            ),
         )
 
     async def delete_list_item(self, key: ListItemKey, *, etag: str | None) -> None:
         """Delete a list item; Stale when it is no longer at *etag*."""
-        port = await self._router.writer(lambda port: port.list_items.get(key, projection=_NOTHING))
-        await port.list_item_writes.delete(key, etag=etag)
+        await self._router.write_where(
+            lambda port: port.list_items.get(key, projection=_NOTHING),
+            lambda port: port.list_item_writes.delete(key, etag=etag),
+        )
 
     def _remember_list_item_files(
         self, list_items: Iterable[records.ListItem | Unknown | None]

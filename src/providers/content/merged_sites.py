@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import msgspec
 
 from providers.content.ancestors import AncestorCache
-from providers.content.routing import ConnectionRouter, Connections
+from providers.content.routing import ConnectionRouter, Connections, named
 from providers.failures import Broken, Missing, ProviderFailure, TooMuch
 from providers.fanout import CONNECTION_TIMEOUT_SECONDS, ConnectionWarning, gather_results
 from providers.ports.collab import Page
+from providers.ports.connection import ConnectionInfo
 from providers.records import collab as records
 from providers.records.collab import UNKNOWN, Unknown
 
@@ -38,15 +39,24 @@ class MergedSites:
         *,
         timeout_seconds: float = CONNECTION_TIMEOUT_SECONDS,
         exhaustive: bool = False,
+        writable_first: bool = False,
     ) -> None:
         """Take the usable connections, in any order; the rest is as for `ConnectionRouter`."""
         self._router = ConnectionRouter(
-            connections, timeout_seconds=timeout_seconds, exhaustive=exhaustive
+            connections,
+            timeout_seconds=timeout_seconds,
+            exhaustive=exhaustive,
+            writable_first=writable_first,
         )
         self._ancestors = AncestorCache()
         self._drive_sites: dict[str, str] = {}
         self._sites: MergedResult[records.Site] | None = None
         self._visible_sites: dict[int, frozenset[str]] = {}  # connection id -> site ids
+
+    @property
+    def connections(self) -> tuple[ConnectionInfo, ...]:
+        """The connections, in the order in which they are called."""
+        return tuple(info for info, _ in self._router.connections)
 
     async def sites(self) -> MergedResult[records.Site]:
         """
@@ -135,7 +145,7 @@ class MergedSites:
                     continue
                 self._remember_drives(site_drives or ())
                 for drive in site_drives or ():
-                    drives.setdefault(drive.drive, drive)
+                    drives.setdefault(drive.drive, named(drive, info))
         positions = {site.site: position for position, site in enumerate(sites.items)}
         last = len(positions)
         ordered = sorted(drives.values(), key=lambda drive: positions.get(str(drive.site), last))

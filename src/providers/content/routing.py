@@ -6,15 +6,27 @@ docs/spec/collab.md#connections.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+
+from msgspec.structs import replace
 
 from providers.collab_ids import ItemKey
 from providers.failures import Missing, ProviderFailure, ReadOnlyGrant, Refused, without_frames
 from providers.fanout import ConnectionWarning, combined_failure, gather_results
 from providers.first_holder import changed_nothing, read_from_first_holder, write_to_first_holder
-from providers.ports.collab import ReadOnlyContent
+from providers.ports.collab import Page, ReadOnlyContent, SearchPage
 from providers.ports.connection import ConnectionInfo
-from providers.records.collab import UNKNOWN, Unknown
+from providers.records.base import of_connection
+from providers.records.collab import (
+    UNKNOWN,
+    Drive,
+    File,
+    ListItem,
+    SearchHit,
+    Site,
+    SiteList,
+    Unknown,
+)
 from providers.write_previews import current_preview
 
 if TYPE_CHECKING:  # connectors are the layer above
@@ -26,7 +38,8 @@ K = TypeVar("K")
 R = TypeVar("R")
 _NOTHING: frozenset[str] = frozenset()
 
-Connections: TypeAlias = "Sequence[tuple[ConnectionInfo, CollabConnection]]"
+Pair: TypeAlias = "tuple[ConnectionInfo, CollabConnection]"
+Connections: TypeAlias = "Sequence[Pair]"
 
 
 class ConnectionRouter:
@@ -35,16 +48,25 @@ class ConnectionRouter:
 
     Attributes:
         connections: In the order of the calls: delegated before app-only ones, then by id.
+        writable_first: Whether those that may write come before all others.
         timeout_seconds: Seconds that each connection may take.
         exhaustive: Whether reads by id call every connection, whichever has the answer.
     """
 
     def __init__(
-        self, connections: Connections, *, timeout_seconds: float, exhaustive: bool
+        self,
+        connections: Connections,
+        *,
+        timeout_seconds: float,
+        exhaustive: bool,
+        writable_first: bool,
     ) -> None:
-        self.connections = tuple(
-            sorted(connections, key=lambda pair: (pair[0].mode == "selected_sites", pair[0].id))
-        )
+        def rank(pair: Pair) -> tuple[bool, bool, int]:
+            info = pair[0]
+            return writable_first and not info.can_write, info.mode == "selected_sites", info.id
+
+        self.connections = tuple(sorted(connections, key=rank))
+        self.writable_first = writable_first
         self.timeout_seconds = timeout_seconds
         self.exhaustive = exhaustive
 
@@ -55,8 +77,9 @@ class ConnectionRouter:
         among: "Connections | None" = None,
     ) -> T:
         """Return the answer of the first connection that has one; see `read_from_first_holder`."""
+        connections = self.connections if among is None else among
         return await read_from_first_holder(
-            self.connections if among is None else among, read, call_all=self.exhaustive
+            _pairs(connections), _naming(read), call_all=self.exhaustive
         )
 
     async def call_all(
@@ -72,7 +95,7 @@ class ConnectionRouter:
             ProviderFailure: Every connection failed.
         """
         answers = await gather_results(
-            [read(port) for _, port in self.connections], self.timeout_seconds
+            [_naming(read)(pair) for pair in self.connections], self.timeout_seconds
         )
         pairs = list(zip((info for info, _ in self.connections), answers, strict=True))
         failed = tuple(
@@ -105,7 +128,7 @@ class ConnectionRouter:
         merged: dict[K, R | Unknown | None] = dict.fromkeys(keys)
         unread: set[K] = set()
         failures: list[ProviderFailure] = []
-        for _, port in self.connections:
+        for info, port in self.connections:
             missing = [key for key, record in merged.items() if record is None or self.exhaustive]
             if not missing:
                 break
@@ -119,7 +142,7 @@ class ConnectionRouter:
                 if record is UNKNOWN:
                     unread.add(key)
                 elif merged[key] is None:
-                    merged[key] = record
+                    merged[key] = named(record, info)
         if failures and len(failures) == len(self.connections):
             raise failures[0]
         return {
@@ -135,35 +158,40 @@ class ConnectionRouter:
             ReadOnlyContent: Only connections that may not write see it.
         """
         if current_preview() is not None:  # it names the connection before it writes
-            return await write(
-                await self.writer(lambda port: port.files.get(key, projection=_NOTHING))
+            return await self.write_where(
+                lambda port: port.files.get(key, projection=_NOTHING), write
             )
         try:
-            return await write_to_first_holder(self.connections, write, harmless=_changed_nothing)
+            return await write_to_first_holder(
+                _pairs(self.connections), _naming(write), harmless=_changed_nothing
+            )
         except Missing:
             await self._refuse_read_only(lambda port: port.files.get(key, projection=_NOTHING))
             raise
 
-    async def writer(
-        self, read: Callable[["CollabConnection"], Awaitable[object]]
-    ) -> "CollabConnection":
+    async def write_where(
+        self,
+        read: Callable[["CollabConnection"], Awaitable[object]],
+        write: Callable[["CollabConnection"], Awaitable[T]],
+    ) -> T:
         """
-        Return the first writable connection for which *read* succeeds.
+        Write through the first writable connection for which *read* succeeds.
 
         Raises:
             ReadOnlyContent: It succeeds only for connections that may not write.
         """
 
-        async def read_port(port: "CollabConnection") -> "CollabConnection":
-            await read(port)
-            return port
+        async def read_pair(pair: Pair) -> Pair:
+            await read(pair[1])
+            return pair
 
         writable = [pair for pair in self.connections if pair[0].can_write]
         try:
-            return await read_from_first_holder(writable, read_port)
+            holder = await read_from_first_holder(_pairs(writable), read_pair)
         except Missing:
             await self._refuse_read_only(read)
             raise
+        return await _naming(write)(holder)
 
     async def _refuse_read_only(
         self, read: Callable[["CollabConnection"], Awaitable[object]]
@@ -174,6 +202,33 @@ class ConnectionRouter:
         except Missing:
             return
         raise ReadOnlyContent
+
+
+def _pairs(connections: Connections) -> "list[tuple[ConnectionInfo, Pair]]":
+    return [(pair[0], pair) for pair in connections]
+
+
+def _naming(call: Callable[["CollabConnection"], Awaitable[T]]) -> "Callable[[Pair], Awaitable[T]]":
+    """Return *call* as one whose answer names the connection that it came from."""
+
+    async def call_pair(pair: Pair) -> T:
+        return named(await call(pair[1]), pair[0])
+
+    return call_pair
+
+
+def named(answer: T, info: ConnectionInfo) -> T:
+    """Return an answer whose records name the connection."""
+    result: Any = answer
+    if isinstance(answer, File | Site | Drive | SiteList | ListItem | SearchHit):
+        result = of_connection(answer, info.id)
+    elif isinstance(answer, Page):
+        result = replace(answer, items=named(answer.items, info))
+    elif isinstance(answer, SearchPage):
+        result = replace(answer, hits=named(answer.hits, info))
+    elif type(answer) is tuple:  # of records, not a key
+        result = tuple([named(each, info) for each in result])
+    return cast("T", result)
 
 
 def _changed_nothing(failure: ProviderFailure) -> bool:

@@ -9,7 +9,7 @@ import content_world
 import pytest
 import pytest_asyncio
 from failed_results import failed_result
-from world import EMPTY
+from world import EMPTY, MAIN
 
 from sandbox.collab.records import SiteGrant
 
@@ -346,3 +346,74 @@ async def test_masked_fields_are_not_fetched(selected_sites):
     assert visible_fields == {"id", "name", "isFolder", "provider"}
     queries = str([call["query"] for call in selected_sites.calls()])
     assert not any(word in queries for word in ("size", "createdBy", "webUrl", "description"))
+
+
+NAMED_RESULTS = """query(
+  $file: String!, $folder: String!, $site: String!, $list: String!, $item: String!
+) {
+  collabFile(fileId: $file) { file { connectionId } }
+  collabFiles(folderId: $folder) { files { connectionId } }
+  collabSite(siteId: $site) { connectionId }
+  collabSites { sites { connectionId isPersonalSite } }
+  collabListItem(siteId: $site, listId: $list, itemId: $item) { connectionId }
+  collabListItems(siteId: $site, listId: $list) { items { connectionId } }
+}"""
+
+
+def named(data):
+    """Return the connections that results name."""
+    results = [
+        data["collabFile"]["file"],
+        *data["collabFiles"]["files"],
+        data["collabSite"],
+        *data["collabSites"]["sites"],
+        data["collabListItem"],
+        *data["collabListItems"]["items"],
+    ]
+    return {each["connectionId"] for each in results}
+
+
+async def test_results_name_the_connection_that_saw_them(selected_sites):
+    """A delegated connection comes first where both see a result."""
+    content = selected_sites
+    variables = {
+        "file": content.id("sketch"),
+        "folder": content.id("boats"),
+        "site": content.id("yard"),
+        "list": content.id("berths"),
+        "item": content.row("berths", 1),
+    }
+    ids = {}
+    for name, resources in {"user": (MAIN,), "app": (EMPTY,), "both": (MAIN, EMPTY)}.items():
+        token = await content.token(resources=resources)
+        async with content.client(token) as client:
+            shown = (await client.get("/api/access/token")).json()["connections"]
+        own = [each["id"] for each in shown if each["kind"] == "collab"]
+        answer = await content.graphql(NAMED_RESULTS, token, **variables)
+        assert "errors" not in answer, answer
+        ids[name] = named(answer["data"])
+        assert ids[name] <= set(own)
+    hiding = await content.token_with_fields("name", resources=(MAIN,))
+    hidden = await content.graphql(NAMED_RESULTS, hiding, **variables)
+
+    assert len(ids["user"]) == len(ids["app"]) == 1
+    assert ids["user"] != ids["app"]
+    assert ids["both"] == ids["user"]
+    assert named(hidden["data"]) == {None}
+
+
+async def test_a_created_list_item_names_the_connection_that_made_it(selected_sites):
+    content = selected_sites
+    token = await content.token(resources=(EMPTY,))
+    document = """mutation($site: String!, $list: String!) {
+      createListItem(siteId: $site, listId: $list, input: {fields: {Title: "Berth 9"}}) {
+        connectionId } }"""
+
+    made = await content.graphql(
+        document, token, site=content.id("yard"), list=content.id("berths")
+    )
+
+    async with content.client(token) as client:
+        shown = (await client.get("/api/access/token")).json()["connections"]
+    (own,) = (each["id"] for each in shown if each["kind"] == "collab")
+    assert made["data"]["createListItem"] == {"connectionId": own}

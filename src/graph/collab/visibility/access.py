@@ -13,15 +13,14 @@ from typing import Literal, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from graph.collab.visibility.accounts import AdmittedAccounts
 from graph.collab.visibility.record_reader import RecordReader
 from graph.collab.visibility.rule_facts import FactLoader
-from graph.context import Context
-from graph.loaders.request_loaders import Loaders
-from policy.refusals import Blocked, BlockedAction, NotFound, ReadOnlyConnection
-from policy.rule_chain import Rules
+from graph.loaders.content_loaders import ContentLoaders
+from policy.caller import Caller
+from policy.refusals import Blocked, BlockedAction, NotFound
 from policy.rule_facts import UNKNOWN, Facts, UnknownFact
 from policy.rules import Disclosure
-from policy.vocabulary import Surface
 from providers.collab_ids import ROOT, ItemKey, ListItemKey, ListKey
 from providers.content.merged_content import MergedContent
 from providers.failures import Missing
@@ -51,44 +50,31 @@ class AccessibleListItem(msgspec.Struct, frozen=True):
     facts: Facts
 
 
-def open_access(context: Context, *, fresh: bool = False) -> "AccessChecker":
-    """
-    Return an access checker that has read nothing; NoUsableConnection if none may be used.
-
-    With *fresh* it reads for itself what other fields of the request may have read.
-    """
-    context.caller.usable_connections(Surface.COLLAB)
-    loaders = None if fresh or context.loaders.single_use else context.loaders
-    return AccessChecker(context.content, context.caller.rules, loaders)
-
-
-def open_write_access(context: Context) -> "AccessChecker":
-    """Return an access checker for a change; ReadOnlyConnection if no connection may write."""
-    context.caller.usable_connections(Surface.COLLAB)
-    if not context.content.can_write:
-        raise ReadOnlyConnection
-    return AccessChecker(context.content, context.caller.rules)
-
-
-class AccessChecker:
+class AccessChecker(AdmittedAccounts):
     """
     Reads and decides on the content that one token may access; one per request, or per change.
 
     Attributes:
-        content: What the caller's connections see.
-        records: Reads from it what is decided on.
+        records: Reads what is decided on.
         fact_loader: The facts read so far.
     """
 
     def __init__(
-        self, content: MergedContent, rules: Rules, loaders: Loaders | None = None
+        self, content: MergedContent, caller: Caller, loaders: ContentLoaders | None = None
     ) -> None:
-        """*loaders* read what several fields want together; None: everything is read afresh."""
-        self.content = content
+        super().__init__(content, caller, loaders)
         self.records = RecordReader(content, loaders)
-        self.fact_loader = FactLoader(content, rules, loaders)
-        self._rules = rules
+        self.fact_loader = FactLoader(content, caller.rules, loaders)
+        self._rules = caller.rules
         self._folder_visibility: dict[ItemKey, bool] = {}
+
+    async def holding(self, key: ItemKey | ListItemKey) -> "AccessChecker":
+        """Return the checker of the account that holds a file or list item, if accounts differ."""
+        if not self.differ:
+            return self
+        if isinstance(key, ItemKey):
+            return self.on((await self.read_file(key)).file.connection_id)
+        return self.on((await self.read_list_item(key)).list_item.connection_id)
 
     @property
     def unrestricted(self) -> bool:
@@ -205,6 +191,15 @@ class AccessChecker:
         """Return whether each file may be seen, in the order of *files*."""
         return [self.allows(facts) for facts in await self.fact_loader.load_file_facts(files)]
 
+    async def check_tree(self, files: Sequence[File]) -> list[bool]:
+        """Do what `check_files` does, and note which folders may be named."""
+        allowed = await self.check_files(files)
+        pairs = zip(files, allowed, strict=True)
+        self._folder_visibility |= {
+            file.key: file.is_root or may_see for file, may_see in pairs if file.is_folder
+        }
+        return allowed
+
     async def visible_folders(self, keys: Collection[ItemKey]) -> frozenset[ItemKey]:
         """
         Return the folders that may be named in answers about their contents.
@@ -215,13 +210,7 @@ class AccessChecker:
         if unread:
             self._folder_visibility.update(dict.fromkeys(unread, False))
             folders = await self.records.files(unread, projection=self.fact_loader.file_attributes)
-            allowed = await self.check_files(folders)
-            self._folder_visibility.update(
-                {
-                    folder.key: folder.is_root or is_allowed
-                    for folder, is_allowed in zip(folders, allowed, strict=True)
-                }
-            )
+            await self.check_tree(folders)
         return frozenset(key for key in keys if self._folder_visibility[key])
 
     async def check_list_items(self, list_items: Sequence[ListItem]) -> list[bool]:

@@ -17,6 +17,7 @@ from graph.context import Context
 from policy.refusals import Refusal
 from policy.vocabulary import Code, RuleType
 from providers.content.fingerprints import FileFingerprint, Fingerprint, TimeWindow, find_file
+from providers.content.merged_content import MergedContent
 from providers.dry_run import in_dry_run
 from providers.failures import Missing, OutcomeUnknown, ProviderFailure, TimedOut, Unreachable
 from providers.records.collab import File, ListItem
@@ -49,6 +50,7 @@ LIST_ITEM = CreatedKind(RuleType.LIST_ITEM_ID, "itemId")
 
 async def create_with_rule(
     context: Context,
+    content: MergedContent,
     kind: CreatedKind,
     fingerprint: Fingerprint,
     make: Callable[[], Awaitable[Created]],
@@ -56,15 +58,15 @@ async def create_with_rule(
     """
     Create a resource with *make*; in block-all mode, also store the rule that allows it.
 
-    It is found by its *fingerprint*: at once where the response was lost and it is a file or a
-    folder, and by the recovery after a crash.
+    It is found in *content* by its *fingerprint*: at once where the response was lost and it is a
+    file or a folder, and by the recovery after a crash.
 
     Raises:
         RuleNotStored: It was created, but the rule was not stored.
     """
     intents = None if context.caller.rules.allow_by_default else context.rule_intents
     recovered = intents is not None
-    make = partial(_make_and_look_up, context, fingerprint, make, is_recovered=recovered)
+    make = partial(_make_and_look_up, context, content, fingerprint, make, is_recovered=recovered)
     if intents is None:
         return await make()
     if in_dry_run():
@@ -91,6 +93,7 @@ async def create_with_rule(
 
 async def _make_and_look_up(
     context: Context,
+    content: MergedContent,
     fingerprint: Fingerprint,
     make: Callable[[], Awaitable[Created]],
     *,
@@ -112,7 +115,7 @@ async def _make_and_look_up(
             raise
         window = TimeWindow(began, context.now())
         try:
-            file = await find_file(context.content, fingerprint, window)
+            file = await find_file(content, fingerprint, window)
         except Missing:
             # Upstream may go on with the request; the recovery looks again later.
             if is_recovered or isinstance(unknown.__cause__, TimedOut):

@@ -13,7 +13,6 @@ from collections.abc import Set as AbstractSet
 
 from graph.collab.visibility.access import AccessChecker
 from graph.collab.visibility.column_masks import PATH_COLUMNS, column_names, masked_columns
-from policy.caller import Caller
 from policy.refusals import InvalidInput
 from policy.vocabulary import Code
 from providers.collab_ids import ListKey
@@ -33,14 +32,14 @@ COUNT_COLUMNS = frozenset(
 
 
 async def find_hidden_columns(
-    caller: Caller, access: AccessChecker, key: ListKey, projection: AbstractSet[str]
+    access: AccessChecker, key: ListKey, projection: AbstractSet[str]
 ) -> frozenset[str]:
     """
     Return the columns of a list whose values must not be shown, by the mask or by the rules.
 
     *projection* are the requested attributes of the list's items.
     """
-    masked = masked_columns(caller)
+    masked = masked_columns(access.caller)
     if access.unrestricted or "fields" not in projection:
         return masked
     columns = await access.records.columns(key)

@@ -12,7 +12,7 @@ from graph.loaders.content_loaders import ContentLoaders
 from providers.collab_ids import ROOT, ItemKey, ListItemKey, ListKey
 from providers.content.merged_content import MergedContent
 from providers.fanout import gather_results
-from providers.records.collab import Column, Drive, File, ListItem, Site, SiteList
+from providers.records.collab import Column, Drive, File, ListItem, Permission, Site, SiteList
 
 
 class RecordReader:
@@ -37,6 +37,10 @@ class RecordReader:
         if self.loaders is None or key.item == ROOT:  # a batch knows no root by this name
             return await self.content.item(key, projection=projection)
         return await self.loaders.item(key, frozenset(projection))
+
+    async def permissions(self, key: ItemKey) -> tuple[Permission, ...]:
+        """Read the permissions of a file."""
+        return await (self.loaders or self.content).permissions(key)
 
     async def list_item(
         self, key: ListItemKey, *, projection: AbstractSet[str], hidden: AbstractSet[str]
@@ -82,6 +86,14 @@ class RecordReader:
         read, attributes = self.loaders.item, frozenset(projection)
         results = await gather_results([read(key, attributes) for key in keys])
         return [result for result in results if isinstance(result, File)]
+
+    async def read_again(
+        self, files: Sequence[File], *, projection: AbstractSet[str]
+    ) -> list[File]:
+        """Read *files* again; one that cannot be read is as it was."""
+        again = await self.files([file.key for file in files], projection=projection)
+        by_key = {file.key: file for file in again}
+        return [by_key.get(file.key, file) for file in files]
 
     async def lists(self, keys: Collection[ListKey]) -> list[SiteList]:
         """Read lists without their columns; those that cannot be read are left out."""

@@ -6,7 +6,7 @@ from typing import Literal
 
 from providers import collab_ids
 from providers.collab_ids import ItemKey, ListItemKey
-from providers.records.base import Record
+from providers.records.base import Long, Record
 from providers.records.collab.facts import UNKNOWN, Fact, UnknownType
 
 
@@ -45,6 +45,7 @@ class File(Record, frozen=True):
         content_type_id: A fact: the content type of its list item.
         media_type: A fact: *mime_type* in lower case without parameters; None for folders,
             UNKNOWN for a file without one.
+        connection_id: The connection that it was read from; None in a connector's records.
     """
 
     drive: str
@@ -73,6 +74,7 @@ class File(Record, frozen=True):
     list_id: Fact = UNKNOWN
     list_item_id: Fact = UNKNOWN
     content_type_id: Fact = UNKNOWN
+    connection_id: Long | None = None
 
     @property
     def id(self) -> str:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from providers import collab_ids
 from providers.collab_ids import ListItemKey, ListKey
-from providers.records.base import Record
+from providers.records.base import Long, Record
 from providers.records.collab.facts import UNKNOWN, Fact, UnknownType
 from providers.records.collab.files import File, FileLabels
 
@@ -46,6 +46,7 @@ class SiteList(Record, frozen=True):
     Attributes:
         columns: None unless the list was read alone.
         drive: The library that it is the list of; None: surely none.
+        connection_id: The connection that it was read from; None in a connector's records.
     """
 
     site: str
@@ -61,6 +62,7 @@ class SiteList(Record, frozen=True):
     site_name: str | None = None
     columns: tuple[Column, ...] | None = None
     drive: Fact = UNKNOWN
+    connection_id: Long | None = None
 
     @property
     def id(self) -> str:
@@ -86,6 +88,7 @@ class ListItem(Record, frozen=True):
         labels: The sensitivity label of its file; not set by connectors.
         etag: As `If-Match` takes it.
         file: The file or folder behind it, with facts; None: surely none.
+        connection_id: The connection that it was read from; None in a connector's records.
     """
 
     site: str
@@ -105,6 +108,7 @@ class ListItem(Record, frozen=True):
     etag: str | None = None
     content_type_id: Fact = UNKNOWN
     file: File | Literal[UnknownType.UNKNOWN] | None = UNKNOWN
+    connection_id: Long | None = None
 
     @property
     def id(self) -> str:

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from providers.records.base import Record
+from providers.records.base import Long, Record
 from providers.records.collab.files import File
 from providers.records.collab.lists import ListItem, SiteList
 from providers.records.collab.sites import Site
@@ -15,6 +15,7 @@ class SearchHit(Record, frozen=True):
     Attributes:
         entity_type: "driveItem", "listItem", "list" or "site".
         summary: Plain text, without highlights.
+        connection_id: The connection that found it; None in a connector's records.
     """
 
     entity_type: str
@@ -26,6 +27,7 @@ class SearchHit(Record, frozen=True):
     list_item: ListItem | None = None
     list: SiteList | None = None
     site: Site | None = None
+    connection_id: Long | None = None
 
     @property
     def identity(self) -> object:

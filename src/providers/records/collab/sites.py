@@ -5,12 +5,18 @@ from typing import Literal
 
 from providers import collab_ids
 from providers.collab_ids import ItemKey
-from providers.records.base import Record
+from providers.records.base import Long, Record
 from providers.records.collab.facts import UNKNOWN, Fact, UnknownType
 
 
 class Site(Record, frozen=True):
-    """A site. *site* is its composite id, in lower case."""
+    """
+    A site.
+
+    Attributes:
+        site: Its composite id, in lower case.
+        connection_id: The connection that it was read from; None in a connector's records.
+    """
 
     site: str
     display_name: str | None = None
@@ -20,6 +26,7 @@ class Site(Record, frozen=True):
     created_date_time: datetime | None = None
     last_modified_date_time: datetime | None = None
     is_personal_site: bool = False
+    connection_id: Long | None = None
 
     @property
     def id(self) -> str:
@@ -35,6 +42,7 @@ class Drive(Record, frozen=True):
         list_id: GUID of the list behind it.
         root: The id of its root folder; None when it was not read.
         personal: Whether it belongs to one user.
+        connection_id: The connection that it was read from; None in a connector's records.
     """
 
     drive: str
@@ -45,6 +53,7 @@ class Drive(Record, frozen=True):
     list_id: Fact = UNKNOWN
     root: str | None = None
     personal: bool = False
+    connection_id: Long | None = None
 
     @property
     def id(self) -> str:
