@@ -16,6 +16,7 @@ from gateway.ratelimit.windows import UnlimitedCounter
 from gateway.settings import NotConfigured, Settings
 from gateway.store.database import Database
 from gateway.store.leases import Leases
+from gateway.telemetry.account_times import AccountTimes
 from gateway.telemetry.metrics import Metrics
 from policy.quota import RequestCounter
 from providers.http.events import CallEvent
@@ -45,6 +46,7 @@ class Infrastructure:
     clock: Clock
     last_success: LastSuccess
     metrics: Metrics
+    account_times: AccountTimes
     tracing: "Tracing | None"
 
     @classmethod
@@ -68,6 +70,7 @@ class Infrastructure:
             pooler=settings.database_pooler,
         )
         metrics, tracing = Metrics(), open_tracing(settings)
+        account_times = AccountTimes(clock)
         last_success = LastSuccess(database, clock=milliseconds(clock))
         redis = open_redis(settings)
         slots = open_slots(settings, redis)
@@ -79,6 +82,7 @@ class Infrastructure:
         listeners = [
             metrics.count_upstream_call,
             recorder.count_upstream_call,
+            account_times.record,
             last_success.record,
             *([tracing.record_upstream_call] if tracing else []),
         ]
@@ -99,6 +103,7 @@ class Infrastructure:
             clock=clock,
             last_success=last_success,
             metrics=metrics,
+            account_times=account_times,
             tracing=tracing,
         )
 

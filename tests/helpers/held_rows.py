@@ -10,15 +10,20 @@ from rest_compat.held.stored_calls import HeldContent, StoredCall
 HOUR_MS = 60 * 60 * 1000
 
 
-def held_row(keyring, write_id="w1", *, subject="s", body="b", **members):
-    """Return the row of a message to bo@work.example of token 1, which waits for an hour."""
+def held_row(keyring, write_id="w1", *, subject="s", body="b", files=(), **members):
+    """
+    Return the row of a message to bo@work.example of token 1, which waits for an hour.
+
+    *files* are the names of its attachments.
+    """
     effect = {
         "digest": "d",
         "account": {"email": "ada@example.org", "connectionId": 7},
         "recipients": {"to": [{"email": "bo@work.example"}]},
         "subject": subject,
     }
-    arguments = {"written": {"subject": subject, "body": body}}
+    attachments = [{"filename": name} for name in files]
+    arguments = {"written": {"subject": subject, "body": body, "attachments": attachments}}
     content = HeldContent(
         StoredCall(b"{}", path=b"/api/access/email/messages/send"),
         orjson.dumps(effect),

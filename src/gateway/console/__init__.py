@@ -7,8 +7,9 @@ A page holds no policy and no data access of its own: what it shows and does are
     sessions   sessions that an admin or an approver begins
     forms      forms, and their token
     pages      pages from the files in `templates`, refusals among them
+    charts     bars and their tables
     router     routes of a job, which need a session
-    jobs       one module per job of an operator, with its routes
+    jobs       the routes of the jobs of an operator
     registry   the jobs, in the order of the first page
     routes     the first page, signing in and out
 """

@@ -30,12 +30,13 @@ class Form:
     def __init__(self, members: Mapping[str, list[str]]) -> None:
         self._members = members
 
-    def __contains__(self, name: str) -> bool:
-        return name in self._members
-
     def text(self, name: str) -> str:
         """Return the last value of *name*, without blanks around it."""
         return self._members.get(name, [""])[-1].strip()
+
+    def filled(self, *names: str) -> dict[str, str]:
+        """Return the members of *names* that are not empty, as `text`."""
+        return {name: text for name in names if (text := self.text(name))}
 
     def texts(self, name: str) -> list[str]:
         """Return all values of *name*."""

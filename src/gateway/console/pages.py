@@ -1,5 +1,7 @@
 """Pages of the console from templates; refusals are pages too."""
 
+import json
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from markupsafe import Markup
 
 from gateway.console import sessions
+from gateway.console.registry import JOBS, WRITES
 from gateway.console.sessions import Session
 from gateway.errors import Overloaded
 from gateway.http.request_state import request_state
@@ -23,22 +26,27 @@ TEMPLATES = Path(__file__).parent / "templates"
 SIGN_IN = f"{sessions.PATH}/sign-in"
 
 
-def page(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
-    """Return a page; beside *values* its template sees the session, the jobs, and `when`."""
+def page(
+    request: Request, template: str, *, title: str = "", status: int = 200, **values: Any
+) -> HTMLResponse:
+    """Return a page; without a *title* it has the one of its job."""
     session = getattr(request.state, "session", None)
-    jobs = request.app.state.console_jobs if session else ()
-    if session and session.approver:
-        jobs = [job for job in jobs if job.for_approvers]
+    path = request.url.path.removeprefix(sessions.PATH)
+    jobs = [WRITES] if session and session.approver else [*JOBS]
     return pages.page(
         TEMPLATES,
-        template,
+        "layout.html",
+        content=template,
         status=status,
+        title=title or next(job.title for job in jobs if job.path == path),
         session=session,
         console=sessions.PATH,
         jobs=jobs,
-        home=f"{sessions.PATH}{jobs[0].path if jobs else '/'}",
+        home=f"{sessions.PATH}{jobs[0].path}",
         when=_when,
-        product=_product,
+        second=partial(_when, length=19),
+        as_json=as_json,
+        product=lambda kind, provider: PRODUCTS.get(kind, {}).get(provider, provider),
         form_token=lambda: _hidden(session),
         **values,
     )
@@ -65,10 +73,9 @@ def refused(request: Request, failure: Exception) -> HTMLResponse:
     return response
 
 
-def redirect(path: str, **query: str) -> RedirectResponse:
+def redirect(path: str) -> RedirectResponse:
     """Return the redirect after a form to *path* below /console, which a reload repeats."""
-    target = f"{sessions.PATH}{path}"
-    return RedirectResponse(f"{target}?{urlencode(query)}" if query else target, status_code=303)
+    return RedirectResponse(f"{sessions.PATH}{path}", status_code=303)
 
 
 def redirect_to_sign_in(request: Request) -> RedirectResponse:
@@ -81,9 +88,9 @@ def redirect_to_sign_in(request: Request) -> RedirectResponse:
     return response
 
 
-def _product(kind: str, provider: str) -> str:
-    """Return the product of an account, as operators know it."""
-    return PRODUCTS.get(kind, {}).get(provider, provider)
+def as_json(value: Any, indent: int | None = None) -> str:
+    """Return a value as JSON; empty for None."""
+    return "" if value is None else json.dumps(value, ensure_ascii=False, indent=indent)
 
 
 def _hidden(session: Session | None) -> Markup:
@@ -92,7 +99,7 @@ def _hidden(session: Session | None) -> Markup:
     return Markup('<input type="hidden" name="form_token" value="{}">').format(token)
 
 
-def _when(moment: int | None) -> str:
+def _when(moment: int | None, *, length: int = 16) -> str:
     """Return a time in milliseconds as people read it, in UTC; empty for None."""
     text = timestamps.optional_text(moment)
-    return "" if text is None else f"{text[:10]} {text[11:16]} UTC"
+    return "" if text is None else f"{text[:length].replace('T', ' ')}{' UTC' * (length < 19)}"

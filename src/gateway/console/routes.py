@@ -10,9 +10,19 @@ from gateway.audit.changes import Actor
 from gateway.audit.decision import EntryPoint
 from gateway.console import forms, pages, sessions
 from gateway.console.forms import SentForm
-from gateway.console.jobs import writes
-from gateway.console.registry import FURTHER, JOBS
-from gateway.console.router import Router
+from gateway.console.jobs import (
+    accounts,
+    alive,
+    calls,
+    change_token,
+    new_account,
+    people,
+    rules,
+    tokens,
+    writes,
+)
+from gateway.console.registry import WRITES
+from gateway.console.router import NO_PAGE, Router
 from gateway.http.request_services import AppServices
 from gateway.http.request_state import request_state
 from gateway.operations.approvals import approvers
@@ -20,16 +30,18 @@ from policy.refusals import NotFound, Unauthenticated
 
 HOME = f"{sessions.PATH}/"
 NOT_KNOWN = "This is neither an admin token nor an approver's credential of this deployment."
-_NO_PAGE = "There is no such page."
 
 strangers = Router(needs_session=False)
 router = Router(for_approvers=True)
+ROUTERS: tuple[Router, ...] = (
+    *(alive.router, people.router, accounts.router, new_account.router, tokens.router),
+    *(change_token.router, calls.router, writes.router, rules.router),
+)
 
 
 def install(app: FastAPI) -> None:
     """Add the console to *app*."""
-    app.state.console_jobs = JOBS
-    for part in (strangers, router, *(job.router for job in JOBS), *FURTHER, _unknown):
+    for part in (strangers, router, *ROUTERS, _unknown):
         app.include_router(part)
 
 
@@ -66,8 +78,8 @@ async def sign_in(request: Request, services: AppServices) -> Response:
     replaced = request.cookies.get(sessions.COOKIE, "")
     secret = await sessions.begin(services, approver or name, credential, replaced=replaced)
     target = _own_path(form.text("to"))
-    if approver is not None and not target.startswith(f"{sessions.PATH}{writes.JOB.path}"):
-        target = f"{sessions.PATH}{writes.JOB.path}"
+    if approver is not None and not target.startswith(f"{sessions.PATH}{WRITES.path}"):
+        target = f"{sessions.PATH}{WRITES.path}"
     response = RedirectResponse(target, status_code=303)
     response.set_cookie(
         sessions.COOKIE,
@@ -95,7 +107,7 @@ _unknown = Router()
 @_unknown.get("/{path:path}")
 async def unknown() -> Response:
     """Say that there is no such page."""
-    raise NotFound(_NO_PAGE)
+    raise NotFound(NO_PAGE)
 
 
 def _ask(request: Request, to: str, *, error: str = "", status: int = 200) -> Response:

@@ -99,10 +99,16 @@ async def find(services: "Services", secret: str) -> Session | None:
         if row is None or row.seen_at <= now - IDLE_MS or row.started_at <= now - LONGEST_MS:
             return None
         approver = await _approver(session, row)
-    valid = _of_admin(services, row, secret) or _of_approver(services, row, secret, approver)
-    if valid is not None and row.seen_at <= now - _SEEN_MS:
-        await _see(services, row.digest, now)
-    return valid
+    # The name of each credential that may have begun it, by its SHA-256.
+    named = {digest: name for digest, name in services.admins.items() if name == row.admin}
+    if approver is not None:
+        named = {approver.digest: approver.actor}
+    for digest, name in named.items():
+        if services.keyring.verify(row.proof, row.digest + digest, context=_CONTEXT):
+            if row.seen_at <= now - _SEEN_MS:
+                await _see(services, row.digest, now)
+            return Session(name, digest, form_token(secret), approver)
+    return None
 
 
 def form_token(secret: str) -> str:
@@ -131,24 +137,3 @@ async def _approver(session: AsyncSession, row: ConsoleSession) -> Approver | No
     number = row.admin.removeprefix(_APPROVER)
     is_id = row.admin.startswith(_APPROVER) and number.isascii() and number.isdecimal()
     return await approvers.find(session, int(number)) if is_id else None
-
-
-def _of_admin(services: "Services", row: ConsoleSession, secret: str) -> Session | None:
-    """Return the session of an admin token that is still one, with its name."""
-    for digest, name in services.admins.items():
-        if name == row.admin and _is_proved(services, row, digest):
-            return Session(name, digest, form_token(secret))
-    return None
-
-
-def _of_approver(
-    services: "Services", row: ConsoleSession, secret: str, approver: Approver | None
-) -> Session | None:
-    if approver is None or not _is_proved(services, row, approver.digest):
-        return None
-    return Session(approver.actor, approver.digest, form_token(secret), approver)
-
-
-def _is_proved(services: "Services", row: ConsoleSession, digest: bytes) -> bool:
-    """Return whether the credential of *digest* began the session."""
-    return services.keyring.verify(row.proof, row.digest + digest, context=_CONTEXT)

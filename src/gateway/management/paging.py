@@ -119,10 +119,13 @@ class Pager:
         """Return the paging members; *rows* are up to `fetch`, *position* is where one stands."""
         if len(rows) < self.fetch:
             return {"next_page_token": None, "has_more": False}
-        last = rows[self.limit - 1]
-        payload = orjson.dumps([timestamps.now_ms(), list(position(last))])
-        token = self._keyring.seal(payload, context=self._context)
+        token = self.seal(position(rows[self.limit - 1]))
         return {"next_page_token": token, "has_more": True}
+
+    def seal(self, position: Sequence[object]) -> str:
+        """Return the page token of the page behind *position*."""
+        payload = orjson.dumps([timestamps.now_ms(), list(position)])
+        return self._keyring.seal(payload, context=self._context)
 
     def _position(self, token: str) -> list[Any]:
         if len(token) > MAX_TOKEN:

@@ -24,6 +24,7 @@ from policy.vocabulary import RuleAction
 
 ResourceIds = Annotated[list[RowId], Field(min_length=1, max_length=1000)]
 MAX_GRACE_SECONDS = 86_400
+BATCH = 100  # tokens that a transaction of `end_some` ends
 
 
 class NewToken(Input):
@@ -202,6 +203,24 @@ async def revoke(session: AsyncSession, token_id: int) -> views.ManagedAccessTok
     await session.refresh(token)
     note(session, "revokeToken", token_id, token=token)
     return await _view(session, token)
+
+
+async def end_some(
+    session: AsyncSession, operator_id: str, end: TokenChange | None, *, after: int
+) -> int | None:
+    """
+    End some active tokens of an operator behind the id *after*, each as if it were ended alone.
+
+    *end* moves their ends, but none to a later time; None revokes them. Returns the id of the
+    last one; None: there are none.
+    """
+    listed = await list_roots(session, operator_id, after=after, limit=BATCH)
+    for token in listed:
+        if end is None:
+            await revoke(session, token.id)
+        elif token.expires_at is None or token.expires_at > (end.expires_at or 0):
+            await change(session, token.id, end)
+    return listed[-1].id if listed else None
 
 
 async def _lock_resources(

@@ -75,9 +75,9 @@ def test_a_write_is_shown_in_sentences_with_its_arguments(held):
         "Subject: s",
         "With the arguments:",
     ]
-    assert '"body": "b"' in lines
+    assert '"body": "b",' in lines
     assert members["sentences"] == lines[1:5]
-    assert members["arguments"] == {"written": {"subject": "s", "body": "b"}}
+    assert members["arguments"] == {"written": {"subject": "s", "body": "b", "attachments": []}}
 
 
 def test_texts_of_others_do_not_steer_the_terminal(hold):

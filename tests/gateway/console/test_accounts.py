@@ -4,6 +4,7 @@ import html
 import re
 
 import pytest
+import pytest_asyncio
 from consents import agree
 from console_rows import alike, changes
 
@@ -23,7 +24,7 @@ def gateway(sandboxed):
     return sandboxed
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def connected(admin, operator, resource):
     """An account of the sandbox that was never consented to."""
     new = {
@@ -33,7 +34,9 @@ async def connected(admin, operator, resource):
         "provider": "PROVIDER_A",
         "accountEmail": NORA,
     }
-    return (await admin.post("/api/connections", json=new)).json()
+    made = await admin.post("/api/connections", json=new)
+    assert made.status_code == 201, made.text
+    return made.json()
 
 
 async def the_only(admin):
@@ -234,3 +237,72 @@ async def test_an_account_that_does_not_exist_is_404(browser):
     assert (await browser.open("/console/accounts/999")).status_code == 404
     refused = await browser.send("/console/accounts/999/test")
     assert refused.status_code == 404
+
+
+USES = {
+    "disable": ("patch", {"json": {"status": "disabled"}}),
+    "enable": ("patch", {"json": {"status": "active"}}),
+    "remove": ("delete", {}),
+}
+
+
+@pytest.mark.parametrize("step", USES)
+async def test_the_use_of_an_account_ends_as_by_the_management_api(browser, admin, connected, step):
+    method, body = USES[step]
+    other = {name: connected[name] for name in ("resourceId", "operatorId", "kind", "provider")}
+    second = (await admin.post("/api/connections", json={**other, "accountEmail": NORA})).json()
+    await browser.open(f"/console/accounts/{connected['id']}")
+    _, last = await changes(admin)
+    done = await browser.send(f"/console/accounts/{connected['id']}/{step}")
+    rows, last = await changes(admin, after=last)
+    await getattr(admin, method)(f"/api/connections/{second['id']}", **body)
+    of_api, _ = await changes(admin, after=last)
+
+    assert len(rows) == 1
+    assert alike(rows) == alike(of_api)
+    after = await admin.get(f"/api/connections/{connected['id']}")
+    if step == "remove":
+        assert done.status_code == 200
+        assert f"<bdi>{NORA}</bdi>" in done.text
+        assert after.status_code == 404
+    else:
+        assert done.headers["location"] == f"/console/accounts/{connected['id']}"
+        assert after.json()["status"] == ("active" if step == "enable" else "disabled")
+
+
+@pytest.mark.parametrize("step", ["open", "status", "TEST"])
+async def test_an_unknown_step_does_nothing_with_an_account(browser, admin, connected, step):
+    await browser.open(f"/console/accounts/{connected['id']}")
+    _, last = await changes(admin)
+    refused = await browser.send(f"/console/accounts/{connected['id']}/{step}")
+
+    assert refused.status_code == 404
+    assert (await changes(admin, after=last))[0] == []
+
+
+@pytest.mark.usefixtures("resource")
+async def test_an_app_only_account_is_connected_as_by_the_management_api(
+    browser, submit, admin, operator
+):
+    path = f"/console/accounts/new/{operator}/collab/COLLAB/client"
+    await browser.open(path)
+    _, last = await changes(admin)
+    client = {"clientId": "c", "tenant": "harbourlight.example", "secret": "the-client-secret"}
+    tested = await submit(path, accountEmail=NORA, sites="s1\r\n s2", **client)
+    rows, last = await changes(admin, after=last)
+    made = await the_only(admin)
+    new = {name: made[name] for name in ("resourceId", "operatorId", "kind", "provider", "mode")}
+    new |= {name: made[name] for name in ("grantedScopes", "selectedSiteIds")}
+    credentials = {"clientId": "c", "tenant": client["tenant"], "clientSecret": client["secret"]}
+    await admin.post(
+        "/api/connections", json={**new, "accountEmail": NORA, "credentials": credentials}
+    )
+    of_api, _ = await changes(admin, after=last)
+
+    assert alike(rows) == alike(of_api) != []
+    assert (made["mode"], made["selectedSiteIds"]) == ("selected_sites", ["s1", "s2"])
+    assert made["grantedScopes"] == ["Sites.Selected"]
+    assert made["status"] == "active"  # the client is asked for a token, and a site is read
+    assert "It works." in tested.text
+    assert client["secret"] not in tested.text
+    assert "Reconnect by consent" not in tested.text

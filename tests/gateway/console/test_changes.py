@@ -130,7 +130,7 @@ async def test_an_export_is_bounded(browser, log, monkeypatch):
     assert len(sent.json()["decisions"]) == 20
 
 
-@pytest.mark.parametrize("query", ["token=x", "before=1"])
+@pytest.mark.parametrize("query", ["token=x", "pageToken=1"])
 async def test_an_unknown_filter_is_refused(browser, query):
     assert (await browser.open(f"/console/changes?{query}")).status_code == 400
 

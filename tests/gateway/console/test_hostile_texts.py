@@ -3,6 +3,7 @@
 import hmac
 
 import pytest
+import pytest_asyncio
 from pydantic import SecretStr
 from sqlmodel import select
 
@@ -17,7 +18,7 @@ ESCAPED = "&lt;script&gt;alert(1)&lt;/script&gt;&lt;img src=x onerror=alert(1)&g
 ADDRESS = '"<script>alert(1)</script>"@example.org'
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def pages(admin, gateway):
     """Paths of pages that show a person, an account, a token and a call with hostile texts."""
     person = (

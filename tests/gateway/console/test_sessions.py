@@ -10,8 +10,7 @@ from sqlmodel import select
 
 from gateway.app import assemble
 from gateway.console import forms, sessions
-from gateway.console.registry import FURTHER, JOBS
-from gateway.console.routes import router
+from gateway.console.routes import ROUTERS, router
 from gateway.store import timestamps
 from gateway.store.sign_in_tables import ConsoleSession
 from gateway.store.tables import DecisionRow
@@ -21,7 +20,7 @@ pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures(
 ADMIN_TOKEN = "the-admin-token-of-the-tests"
 ROUTES = [
     (method, re.sub(r"{[^}]*}", "1", route.path))
-    for part in (router, *(job.router for job in JOBS), *FURTHER)
+    for part in (router, *ROUTERS)
     for route in part.routes
     for method in route.methods
 ]

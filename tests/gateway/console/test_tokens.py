@@ -5,7 +5,7 @@ import re
 import pytest
 from console_rows import alike, changes
 
-from gateway.console.jobs import change_token, new_token, tokens
+from gateway.console.jobs import change_token, tokens
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("emptied")]
 
@@ -38,15 +38,17 @@ async def test_a_token_is_made_as_by_the_management_api(browser, submit, admin, 
 
 
 @pytest.mark.usefixtures("resource")
-@pytest.mark.parametrize("preset", list(new_token._offered()))
+@pytest.mark.parametrize("preset", list(tokens._offered()))
 async def test_every_preset_makes_a_token(browser, submit, admin, operator, preset):
     await browser.open(f"/console/tokens/new/{operator}")
-    made = await submit(f"/console/tokens/new/{operator}", name="x", preset=preset, days="0")
+    made = await submit(
+        f"/console/tokens/new/{operator}", name="x", preset=preset, end=tokens.NEVER
+    )
 
     assert made.status_code == 200
     (token,) = (await admin.get("/api/access-tokens")).json()["tokens"]
     assert token["expiresAt"] is None
-    settings = new_token._offered()[preset].settings
+    settings = tokens._offered()[preset].settings
     assert {name: token["settings"][name] for name in settings} == dict(settings)
 
 
@@ -54,7 +56,8 @@ async def test_every_preset_makes_a_token(browser, submit, admin, operator, pres
     "case",
     [
         ({"preset": "owner"}, "preset must be one of those on the page"),
-        ({"days": "3"}, "days must be one of those on the page"),
+        ({"end": "3"}, "end must be one of those on the page"),
+        ({"end": "now"}, "end must be a time"),
         ({"name": " "}, "name must have at least 1 character"),
         ({"offered": ["1"], "account": []}, "accounts must be chosen"),
         ({"offered": ["x"]}, "offered must be a whole number"),
@@ -137,7 +140,7 @@ async def test_a_change_is_wider_narrower_or_neither(browser, submit, token, cha
 
 async def test_a_form_as_it_was_opened_changes_nothing(browser, submit, admin, operator, resource):
     """Every setting comes back as it is, whatever a preset sets."""
-    for preset in new_token.PRESETS:
+    for preset in tokens.PRESETS:
         new = {"name": "x", "operatorId": operator, "resourceIds": [resource], "preset": preset}
         token = (await admin.post("/api/access-tokens", json=new)).json()
         await browser.open(f"/console/tokens/{token['id']}/change")
@@ -256,3 +259,44 @@ async def test_what_does_not_exist_is_404(browser, path):
 
     assert page.status_code == 404
     assert page.headers["content-type"] == "text/html; charset=utf-8"
+
+
+@pytest.mark.parametrize("grace", [0, 3600])
+async def test_a_token_is_rotated_as_by_the_management_api(browser, submit, admin, client, grace):
+    first, second = [await made(admin) for _ in range(2)]
+    await browser.open(f"/console/tokens/{first['id']}")
+    _, last = await changes(admin)
+    rotated = await submit(f"/console/tokens/{first['id']}/rotate", graceSeconds=str(grace))
+    rows, last = await changes(admin, after=last)
+    await admin.post(f"/api/access-tokens/{second['id']}/rotate", json={"graceSeconds": grace})
+    of_api, _ = await changes(admin, after=last)
+
+    assert alike(rows) == alike(of_api) != []
+    (text,) = set(re.findall(r"agw_\w+", rotated.text))
+    statuses = []
+    for token in (text, first["token"]):
+        headers = {"Authorization": f"Bearer {token}"}
+        statuses.append((await client.get("/api/access/token", headers=headers)).status_code)
+    assert statuses == [200, 200 if grace else 401]
+    assert text not in (await browser.open(f"/console/tokens/{first['id']}")).text
+
+
+async def test_a_revoked_token_gets_no_other_text(browser, admin):
+    token = await made(admin)
+    await browser.open(f"/console/tokens/{token['id']}")
+    await admin.delete(f"/api/access-tokens/{token['id']}")
+    refused = await browser.send(f"/console/tokens/{token['id']}/rotate", graceSeconds="0")
+
+    assert refused.status_code == 400
+    assert "agw_" not in refused.text
+
+
+async def made(admin):
+    """Make a token of a new person."""
+    listed = (await admin.get("/api/operators")).json()["operators"]
+    person = {"email": f"{len(listed)}@example.org", "displayName": "P"}
+    operator = (await admin.post("/api/operators", json=person)).json()["id"]
+    resource = {"name": "main", "operatorIds": [operator]}
+    number = (await admin.post("/api/resources", json=resource)).json()["id"]
+    new = {"name": "x", "operatorId": operator, "resourceIds": [number]}
+    return (await admin.post("/api/access-tokens", json=new)).json()

@@ -1,18 +1,16 @@
-"""Job 1: is everything alive. Its page is the first one, with the other jobs."""
+"""Job 1: is everything alive, on the first page; and the settings that matter here."""
 
 import asyncio
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, get_args
 
-from fastapi import Request, Response
+from fastapi import Response
 
-from gateway.console import pages
-from gateway.console.router import Job, Router
+from gateway.console.router import Router, Visiting
 from gateway.http import health
-from gateway.http.request_services import AppServices
-from gateway.management.connections import Service
 from gateway.operations import connections, decisions
 from gateway.operations.approvals import decisions as approvals
+from gateway.operations.overviews.deployment import further_settings, settings_that_matter
 from gateway.store import timestamps
 from gateway.unknown_variables import unknown_variables
 from gateway.version import API_VERSION, VERSION
@@ -25,35 +23,42 @@ COUNTED = 100  # failures of upstreams, and held writes
 _HOUR_MS = 60 * 60 * 1000
 
 router = Router()
-JOB = Job("/", "Is everything alive?", "Accounts, upstreams, this process and warnings.", router)
 
 
 @router.get("/")
-async def first_page(request: Request, services: AppServices, service: Service) -> Response:
+async def first_page(visit: Visiting) -> Response:
     """Show what works and what does not, and the jobs."""
     broken = {}
-    async with services.database.reading() as session:
+    async with visit.database.reading() as session:
         for status in get_args(connections.Status):
             if status != "active":
-                broken[status] = await service.list_all(session, status=status, limit=SHOWN + 1)
+                broken[status] = await visit.connections.list_all(
+                    session, status=status, limit=SHOWN + 1
+                )
         waiting = await approvals.count_waiting(session, most=COUNTED + 1)
-        has_accounts = bool(await service.list_all(session, limit=1))
+        has_accounts = bool(await visit.connections.list_all(session, limit=1))
     since = timestamps.to_text(timestamps.now_ms() - _HOUR_MS)
     recent = decisions.query({"layer": "upstream", "since": since})
-    return pages.page(
-        request,
+    return visit.page(
         "alive.html",
-        title=JOB.title,
         broken={status: listed for status, listed in broken.items() if listed},
         shown=SHOWN,
         has_accounts=has_accounts,
-        failures=await decisions.list_newest(services.database, recent, limit=COUNTED + 1),
+        failures=await decisions.list_newest(visit.database, recent, limit=COUNTED + 1),
         counted=COUNTED,
         waiting=waiting,
-        checks=await health.process_checks(services),
+        checks=await health.process_checks(visit.services),
         version=f"{VERSION}, API {API_VERSION}",
-        warnings=await asyncio.to_thread(lambda: [*_warnings(services)]),
+        warnings=await asyncio.to_thread(lambda: [*_warnings(visit.services)]),
     )
+
+
+@router.get("/settings")
+async def show_settings(visit: Visiting) -> Response:
+    """Show the settings that matter here, without secrets; of the others, those that are set."""
+    settings = visit.services.settings
+    matter, (changed, hidden) = settings_that_matter(settings), further_settings(settings)
+    return visit.page("settings.html", settings=matter, changed=changed, hidden=hidden)
 
 
 def _warnings(services: "Services") -> Iterator[str]:

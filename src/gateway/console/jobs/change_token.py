@@ -1,25 +1,28 @@
-"""Job 5, its forms: every setting of a token, the difference of a change, and saving it."""
+"""
+Jobs 5 and 7: the forms of a token's settings, and the remedy that would allow a call.
+
+Either way the difference is shown first, and what is saved is what was shown.
+"""
 
 import json
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-from fastapi import Request, Response
+from fastapi import Response
 from pydantic import TypeAdapter
+from sqlmodel.ext.asyncio.session import AsyncSession
 
-from gateway.console import pages
 from gateway.console.forms import Form, SentForm
-from gateway.console.router import Id, Router
-from gateway.http.request_services import AppServices
+from gateway.console.router import Router, Token, Visiting
 from gateway.management.bodies import inlined
-from gateway.operations import rows, tokens
-from gateway.operations.overviews import token_changes
+from gateway.operations import rows, tokens, views
+from gateway.operations.overviews import remedies, token_changes
+from gateway.operations.overviews.remedies import Remedy
 from gateway.operations.settings_views import TokenSettings
 from gateway.operations.tokens import TokenChange
 from gateway.operations.validation import invalid, validated
 from gateway.store import timestamps
-from gateway.store.conflicts import retried
 from gateway.store.tables import AccessToken
 from policy.refusals import Conflict, InvalidInput
 from policy.vocabulary import Code
@@ -29,6 +32,8 @@ _CHANGED_MEANWHILE = (
     "Somebody changed this token meanwhile. Nothing was saved: go back to its page, and look at "
     "what it allows now."
 )
+
+_TEMPLATE, _TITLE = "token_difference.html", "Is this what you want?"
 
 router = Router()
 
@@ -50,63 +55,67 @@ class Field(NamedTuple):
 
 
 @router.get("/tokens/{token_id:int}/change")
-async def ask(request: Request, services: AppServices, token_id: Id) -> Response:
+async def ask(visit: Visiting, token: Token) -> Response:
     """Show every setting in a form."""
-    async with services.database.reading() as session:
-        row = await rows.get(session, AccessToken, token_id)
-        token = await tokens.read(session, token_id)
-    return pages.page(
-        request,
+    async with visit.database.reading() as session:
+        row = await rows.get(session, AccessToken, token.id)
+    return visit.page(
         "change_token.html",
-        title="Change a token",
+        f"Change {token.name}",
         token=token,
         revision=row.policy_rev,
         groups=_groups(),
         settings=token.settings,
-        as_json=as_json,
         ends=(timestamps.optional_text(token.expires_at) or "")[:16],
     )
 
 
 @router.post("/tokens/{token_id:int}/change")
-async def preview(
-    request: Request, services: AppServices, token_id: Id, form: SentForm
-) -> Response:
+async def preview(visit: Visiting, form: SentForm, token: Token) -> Response:
     """Show the difference that the form makes; nothing is saved."""
-    async with services.database.reading() as session:
-        token = await tokens.read(session, token_id)
-        change = _change(form, token.settings, token.name, token.expires_at)
-        wanted = validated(TokenChange, change)
-        difference = await token_changes.compare(session, token_id, wanted)
+    change = _change(form, token)
+    wanted = validated(TokenChange, change)
+    async with visit.database.reading() as session:
+        difference = await token_changes.compare(session, token.id, wanted)
     if difference.revision != form.number("revision"):
         raise Conflict(_CHANGED_MEANWHILE, code=Code.PRECONDITION_FAILED)
-    return pages.page(
-        request,
-        "token_difference.html",
-        title="Is this what you want?",
-        token=token,
-        difference=difference,
-        change=json.dumps(change),
-        as_json=as_json,
-    )
+    more = {"change": json.dumps(change), "action": "save"}
+    return visit.page(_TEMPLATE, _TITLE, token=token, difference=difference, **more)
 
 
-@router.post("/tokens/{token_id:int}/save")
-@retried
-async def save(services: AppServices, token_id: Id, form: SentForm) -> Response:
+@router.change("/tokens/{token_id:int}/save", then="/tokens/{token_id}")
+async def save(session: AsyncSession, form: Form, token_id: int) -> None:
     """Save a change, unless the token was changed since its difference was shown."""
     change = validated(TokenChange, parse(form.text("change").encode()))
-    async with services.database.writing() as session:
-        await tokens.change(session, token_id, change)
-        row = await rows.get(session, AccessToken, token_id)
-        if row.policy_rev != form.number("revision") + 1:
-            raise Conflict(_CHANGED_MEANWHILE, code=Code.PRECONDITION_FAILED)
-    return pages.redirect(f"/tokens/{token_id}")
+    await tokens.change(session, token_id, change)
+    row = await rows.get(session, AccessToken, token_id)
+    if row.policy_rev != form.number("revision") + 1:
+        raise Conflict(_CHANGED_MEANWHILE, code=Code.PRECONDITION_FAILED)
 
 
-def as_json(value: Any) -> str:
-    """Return a value as JSON; empty for None."""
-    return "" if value is None else json.dumps(value, ensure_ascii=False)
+@router.post("/tokens/{token_id:int}/remedy")
+async def preview_remedy(visit: Visiting, form: SentForm, token: Token) -> Response:
+    """Show the difference that a remedy makes; nothing is saved."""
+    async with visit.database.reading() as session:
+        difference, rules = await remedies.compare(session, token.id, _remedy(form))
+    more = {"change": form.text("change"), "action": "remedy/apply", "rules": rules}
+    return visit.page(_TEMPLATE, _TITLE, token=token, difference=difference, **more)
+
+
+@router.change("/tokens/{token_id:int}/remedy/apply", then="/tokens/{token_id}")
+async def apply(session: AsyncSession, form: Form, token_id: int) -> None:
+    """Apply a remedy, unless the token was changed since its difference was shown."""
+    await remedies.apply(session, token_id, _remedy(form), revision=form.number("revision"))
+
+
+def text_of(change: Any) -> str:
+    """Return the change of an explanation as the form holds it: without its words."""
+    members = change.as_json()
+    return json.dumps({name: value for name, value in members.items() if name != "text"})
+
+
+def _remedy(form: Form) -> Remedy:
+    return validated(Remedy, parse(form.text("change").encode()))
 
 
 @cache
@@ -142,18 +151,14 @@ def _control(member: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
     return ("number" if kinds == ["integer", "null"] else "json"), ()
 
 
-def _change(
-    form: Form, settings: Mapping[str, Any], name: str, expires_at: int | None
-) -> dict[str, Any]:
+def _change(form: Form, token: views.ManagedAccessToken) -> dict[str, Any]:
     """Return what the form changes, as a caller of the API sends it."""
-    change: dict[str, Any] = {}
-    changed = dict(_changed_settings(form, settings))
-    if changed:
-        change["settings"] = changed
-    if form.text("name") != name:
+    changed = dict(_changed_settings(form, token.settings))
+    change: dict[str, Any] = {"settings": changed} if changed else {}
+    if form.text("name") != token.name:
         change["name"] = form.text("name")
     end = form.text("expiresAt")
-    if end != (timestamps.optional_text(expires_at) or "")[:16]:
+    if end != (timestamps.optional_text(token.expires_at) or "")[:16]:
         change["expiresAt"] = f"{end}:00Z" if end else None
     if not change:
         raise InvalidInput("The form changes nothing.")
@@ -174,18 +179,14 @@ def _value(form: Form, field: Field) -> Any:
     text = form.text(field.name)
     match field.control:
         case "switch":
-            return field.name in form
+            return bool(form.texts(field.name))
         case "words":
             return form.texts(field.name)
         case "number":
             return form.number(field.name) if text else None
         case "json":
-            return _json(field.name, text) if text else None
+            try:
+                return json.loads(text) if text else None
+            except ValueError:
+                raise invalid(field.name, "must be JSON") from None
     return text
-
-
-def _json(name: str, text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        raise invalid(name, "must be JSON") from None

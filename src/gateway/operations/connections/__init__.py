@@ -201,6 +201,12 @@ class ConnectionService:
     async def read(self, session: AsyncSession, connection_id: int) -> views.Connection:
         return self.view(await rows.get_connection(session, connection_id))
 
+    async def addresses(self, session: AsyncSession, ids: Sequence[int]) -> dict[int, str]:
+        """Return the addresses of those connections that there are, by id."""
+        wanted = select(ConnectionRow.id, ConnectionRow.account_email)
+        listed = await session.exec(wanted.where(col(ConnectionRow.id).in_(ids)))
+        return {row_id or 0: address for row_id, address in listed}
+
     async def change(
         self, session: AsyncSession, connection_id: int, changed: ConnectionChange
     ) -> views.Connection:
