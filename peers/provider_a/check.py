@@ -314,6 +314,22 @@ def changing(peer, full):
     full.run(full.users.messages().delete(userId="me", id=name))
     history = peer.run(peer.users.history().list(userId="me", startHistoryId=start))
     assert history["history"][0]["messagesDeleted"][0]["message"]["id"] == name
+    for item in page[2:]:
+        peer.run(messages.modify(userId="me", id=item["id"], body={"addLabelIds": ["STARRED"]}))
+        peer.run(messages.modify(userId="me", id=item["id"], body={"removeLabelIds": ["STARRED"]}))
+    request, records = (
+        peer.users.history().list(userId="me", startHistoryId=start, maxResults=1),
+        [],
+    )
+    while request is not None:
+        answer = peer.run(request)
+        records += answer["history"]
+        request = peer.users.history().list_next(request, answer)
+    assert [entry["labelIds"] for record in records for entry in record.get("labelsAdded", ())] == [
+        ["STARRED"]
+    ]
+    old = peer.users.history().list(userId="me", startHistoryId=str(int(start) + 10_000))
+    peer.refused(old, 404, "notFound")
 
 
 def failing(peer, base, world):

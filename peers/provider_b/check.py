@@ -72,7 +72,9 @@ TYPES_AT = (
 TYPES = json.loads(next(path for path in TYPES_AT if path.is_file()).read_text("utf-8"))
 KINDS = {
     "messages": "message",
+    "$metadata#Collection(message)": "message",
     "mailFolders": "mailFolder",
+    "$metadata#Collection(mailFolder)": "mailFolder",
     "attachments": "fileAttachment",
     "masterCategories": "outlookCategory",
     "$metadata#users": "user",
@@ -390,6 +392,16 @@ async def changing(client, immutable_id):
     assert copied.parent_folder_id == folder.id
     await client.me.messages.by_message_id(copied.id).delete()
     await refused(client.me.messages.by_message_id(copied.id).get(), 404, "ErrorItemNotFound")
+    inside = client.me.mail_folders.by_mail_folder_id("inbox").messages
+    page = await inside.delta.get()
+    while page.odata_next_link:
+        page = await inside.delta.with_url(page.odata_next_link).get()
+    await client.me.messages.by_message_id(immutable_id).move.post(
+        MovePostRequestBody(destination_id="inbox")
+    )
+    page = await inside.delta.with_url(page.odata_delta_link).get()
+    assert len(page.value) == 1
+    assert (await client.me.mail_folders.delta.get()).value
     folders = strict(await client.me.mail_folders.get())
     assert "Flat" in [entry.display_name for entry in folders.value]
     made = strict(

@@ -59,6 +59,8 @@ def units(request: Request) -> int:
     text = f"{request.path}?{request.first('$expand')}"
     if any(word in text for word in ("permissions", "invite", "createLink")):
         return 5
+    if request.path.endswith("/delta") and not request.first("token"):
+        return 2
     single = request.method == "GET" and not request.path.endswith(
         ("/children", "/items", "/lists", "/drives", "/sites")
     )

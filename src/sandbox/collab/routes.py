@@ -2,7 +2,7 @@
 
 from sandbox.collab import labels, sites
 from sandbox.collab.endpoint import CollabEndpoint
-from sandbox.collab.files import changes, listing, sharing, transfer
+from sandbox.collab.files import changes, deltas, listing, sharing, transfer
 from sandbox.collab.lists import list_items, lists
 from sandbox.collab.search import query
 from sandbox.http import Handler
@@ -12,6 +12,17 @@ from sandbox.state import SandboxState
 def create_handler(state: SandboxState) -> Handler:
     """Return the request handler of the content API."""
     endpoint = CollabEndpoint(state)
-    for module in (sites, listing, changes, transfer, sharing, labels, lists, list_items, query):
+    for module in (
+        sites,
+        listing,
+        deltas,
+        changes,
+        transfer,
+        sharing,
+        labels,
+        lists,
+        list_items,
+        query,
+    ):
         module.install(endpoint.routes)
     return endpoint.handler()

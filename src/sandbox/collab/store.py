@@ -91,6 +91,7 @@ class ContentStore:
         blobs: The uploaded bytes.
         changes: Number of changes so far; the version of anything derived from all records.
         settings: In memory only: reset by a restart.
+        deltas: Token -> what was returned of a library; in memory, see `files.deltas`.
         spent_units: Account -> (Unix time, resource units) of each call of the last minute.
     """
 
@@ -105,6 +106,7 @@ class ContentStore:
         self.blobs = BlobStore(folder)
         self.settings = Settings()
         self.spent_units: dict[str, deque[tuple[float, int]]] = {}
+        self.deltas: dict[str, Any] = {}
         self._clear()
         db.define(_TABLE)
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple, replace
 
 from sandbox.mail import ids as mail_ids
+from sandbox.mail.history import MailHistory
 from sandbox.mail.ids import PROVIDER_A
 from sandbox.mail.mailbox_index import MailboxIndex
 from sandbox.mail.mime import threading_ids
@@ -31,13 +32,19 @@ __all__ = ["FOLDERS", "NEW_THREAD", "Account", "Label", "MailStore", "NewMail", 
 
 
 class MailStore:
-    """Both mailboxes in a database; one object per `Database`."""
+    """
+    Both mailboxes in a database; one object per `Database`.
+
+    Attributes:
+        history: What changed and deleted messages.
+    """
 
     def __init__(self, db: Database, *, clock: Callable[[], float] = time.time) -> None:
         """*clock* returns seconds since the epoch, for messages without a received time."""
         self._db = db
         self._clock = clock
         self._tables = MailTables(db)
+        self.history = MailHistory(db, clock)
         self._indexes = {name: MailboxIndex() for name in mail_ids.ALL_MAILBOXES}
         self._last_change = 0
         self._foreign_writes = -1
@@ -81,14 +88,6 @@ class MailStore:
         """Return the number of the latest change."""
         self._refresh()
         return self._last_change
-
-    def deleted_since(self, mailbox: str, change: int) -> tuple[tuple[int, str, str], ...]:
-        """Return (change, id, thread id) of messages deleted after *change*, oldest first."""
-        return tuple(
-            (number, mail_id, thread_id)
-            for number, name, _, mail_id, thread_id in self._tables.deleted_since(change)
-            if name == mailbox
-        )
 
     def add(
         self,
@@ -169,6 +168,7 @@ class MailStore:
                 change=change,
             )
             self._tables.replace(new)
+            self._record(old, new, change)
         self._index_mails(mailbox, (new,))
         return new
 
@@ -183,6 +183,7 @@ class MailStore:
         with self._db.transaction():
             change = self._db.next("change")
             self._tables.remove(old, change)
+            self._record(old, None, change)
         self._indexes[mailbox].remove(old.seq)
         self._last_change = max(self._last_change, change)
 
@@ -258,6 +259,10 @@ class MailStore:
             for mail in self.all(mailbox):
                 if name in mail.labels:
                     self.update(mailbox, mail.id, labels=change(mail.labels))
+
+    def _record(self, old: StoredMail, new: StoredMail | None, change: int) -> None:
+        labels = {label.name: label.id for label in self.user_labels(old.mailbox)}
+        self.history.record(old, new, change=change, labels=labels)
 
     def _require(self, mailbox: str, mail_id: str) -> StoredMail:
         mail = self.find(mailbox, mail_id)

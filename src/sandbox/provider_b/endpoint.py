@@ -60,8 +60,9 @@ _PATH_WORDS = {
         "decline",
         "tentativelyAccept",
         "getSchedule",
+        "delta",
     )
-}
+} | dict.fromkeys(("delta()", "microsoft.graph.delta", "microsoft.graph.delta()"), "delta")
 USER = "$user"  # route pattern of the user resource itself
 BAD_QUERY_CODE = "RequestBroker--ParseUri"  # error code of mail for an invalid query option
 

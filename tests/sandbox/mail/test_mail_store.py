@@ -82,7 +82,8 @@ def test_writes_of_another_process_are_noticed(tmp_path: Path):
 
     assert [mail.is_read for mail in store.all("provider-a")] == [True]
     assert [label.name for label in store.user_labels("provider-a")] == ["Clients"]
-    assert [deletion[1] for deletion in store.deleted_since("provider-a", 0)] == [second.id]
+    changed, deleted = store.history.since("provider-a", 0)
+    assert (changed.id_after, deleted.id_before, deleted.after) == (first.id, second.id, None)
 
 
 def test_ids_are_the_same_in_every_run(mails):

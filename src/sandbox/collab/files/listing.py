@@ -175,7 +175,7 @@ def get_item(call: CollabCall, drive: str, item: str) -> Response:
     requested_item = call.item(drive, item)
     options, annotations = call.options(items.SHAPE, expandable=items.EXPANDABLE)
     context = call.context(f"drives('{requested_item.drive_id}')/items/$entity")
-    record = _write_expanded(call, requested_item, options, annotations)
+    record = write_expanded(call, requested_item, options, annotations)
     headers = {"etag": items.etag(requested_item)}
     return ok({"@odata.context": context, **record}, 200, headers)
 
@@ -199,7 +199,7 @@ def list_children(call: CollabCall, drive: str, item: str) -> Response:
         items.sort_items(matching, options, call.store),
         options,
         key=lambda child: child.id,
-        write_record=lambda child: _write_expanded(call, child, options, annotations),
+        write_record=lambda child: write_expanded(call, child, options, annotations),
         context=f"drives('{folder.drive_id}')/items('{folder.id}')/children",
     )
 
@@ -209,9 +209,10 @@ def _check(options: Options) -> None:
         raise QueryError("The $search parameter is not supported on this API.")
 
 
-def _write_expanded(
+def write_expanded(
     call: CollabCall, item: r.Item, options: Options, annotations: frozenset[str]
 ) -> dict[str, Any]:
+    """Return an item with what the query options select and expand."""
     record = items.write_item(call, item, options, annotations)
     if "listItem" in options.expand:
         record["listItem"] = write_list_item_of_file(call, item, options.expand["listItem"])

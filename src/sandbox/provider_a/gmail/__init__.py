@@ -4,7 +4,8 @@ The Gmail API, version 1.
     routes           paths, and the checks of every call
     parameters       query parameters of each path
     field_names      member names that ``fields`` may select
-    reading          messages, threads, attachments, profile and history
+    reading          messages, threads, attachments, profile
+    history          what has changed since a history id
     writing          send, insert, label, trash and delete
     uploads          messages as media, multipart and resumable uploads
     drafts           endpoints of drafts

@@ -25,7 +25,7 @@ def cut_page(request: Request, mails: Iterator[StoredMail]) -> tuple[list[Stored
     Raises:
         GoogleError: 400, the size or the token is invalid.
     """
-    size = _size(request)
+    size = read_size(request)
     after = _read_token(request.first("pageToken"))
     page: list[StoredMail] = []
     passed = 0
@@ -40,7 +40,13 @@ def cut_page(request: Request, mails: Iterator[StoredMail]) -> tuple[list[Stored
     return page, "", passed + len(page)
 
 
-def _size(request: Request) -> int:
+def read_size(request: Request) -> int:
+    """
+    Return the number of entries of a page.
+
+    Raises:
+        GoogleError: 400, it is no number.
+    """
     text = request.first("maxResults", str(_DEFAULT_SIZE))
     if not re.fullmatch(r"\d{1,9}", text):
         raise GoogleError(400, f"Invalid value at 'max_results': {text}", "invalidArgument")

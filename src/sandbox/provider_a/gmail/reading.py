@@ -1,7 +1,7 @@
-"""Endpoints that read messages, threads, attachments, the profile and the history of Gmail."""
+"""Endpoints that read messages, threads, attachments and the profile of Gmail."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -109,38 +109,6 @@ class ReadEndpoints:
         ]
         return {"sendAs": [primary, *aliases]}
 
-    def history(self, request: Request) -> Any:
-        """Return added, changed and deleted messages since a history id, in one page."""
-        require_scope(request.grant, *READ)
-        start = request.first("startHistoryId")
-        if not start.isdigit():
-            raise GoogleError(400, "Missing required parameter: startHistoryId", "required")
-        since = int(start)
-        if since > self._mails.last_change():
-            raise NotFound
-        records: list[tuple[int, dict[str, Any]]] = []
-        for mail in self._mails.all(PROVIDER_A):
-            if mail.change > since:
-                brief = self._messages.brief(mail)
-                record: dict[str, Any] = {"id": str(mail.change), "messages": [_ids(mail)]}
-                if mail.created_change > since:
-                    record["messagesAdded"] = [{"message": brief}]
-                records.append((mail.change, record))
-        for change, name, thread in self._mails.deleted_since(PROVIDER_A, since):
-            gone = {"id": name, "threadId": thread}
-            records.append(
-                (
-                    change,
-                    {"id": str(change), "messages": [gone], "messagesDeleted": [{"message": gone}]},
-                )
-            )
-        content: dict[str, Any] = {}
-        if records:
-            content["history"] = [
-                record for _, record in sorted(records, key=lambda entry: entry[0])
-            ]
-        return {**content, "historyId": str(self._mails.last_change())}
-
     def existing(self, message: str) -> StoredMail:
         """
         Return a message by its id.
@@ -220,10 +188,6 @@ class ReadEndpoints:
                 "insufficientPermissions",
             )
         return form
-
-
-def _ids(mail: StoredMail) -> Mapping[str, str]:
-    return {"id": mail.id, "threadId": mail.thread_id}
 
 
 def _unknown_id(name: str) -> GoogleError:

@@ -14,6 +14,7 @@ from sandbox.provider_a.errors import GoogleError
 from sandbox.provider_a.gmail import parameters
 from sandbox.provider_a.gmail.drafts import DraftEndpoints
 from sandbox.provider_a.gmail.field_names import KNOWN
+from sandbox.provider_a.gmail.history import HistoryEndpoint
 from sandbox.provider_a.gmail.label_endpoints import LabelEndpoints
 from sandbox.provider_a.gmail.messages import MessageViews
 from sandbox.provider_a.gmail.reading import ReadEndpoints
@@ -29,7 +30,8 @@ def create_handler(state: SandboxState) -> Handler:
     reading = ReadEndpoints(state, messages)
     writing = WriteEndpoints(state, messages, reading)
     drafts = DraftEndpoints(state, messages, reading)
-    routes = _routes(reading, writing, LabelEndpoints(state), drafts)
+    history = HistoryEndpoint(state)
+    routes = _routes(reading, writing, LabelEndpoints(state), drafts, history)
 
     async def handle(request: Request) -> Response | None:
         if request.segments[:3] != _ROOT or len(request.segments) < 5:
@@ -67,13 +69,17 @@ def _check_user(state: SandboxState, user: str) -> None:
 
 
 def _routes(
-    reading: ReadEndpoints, writing: WriteEndpoints, labels: LabelEndpoints, drafts: DraftEndpoints
+    reading: ReadEndpoints,
+    writing: WriteEndpoints,
+    labels: LabelEndpoints,
+    drafts: DraftEndpoints,
+    history: HistoryEndpoint,
 ) -> Router:
     routes = Router()
     rows: tuple[tuple[str, str, Any], ...] = (
         ("GET", "profile", reading.profile),
         ("GET", "settings/sendAs", reading.send_as),
-        ("GET", "history", reading.history),
+        ("GET", "history", history.page),
         ("GET", "messages", reading.list_messages),
         ("POST", "messages", writing.insert),
         ("POST", "messages/send", writing.send),

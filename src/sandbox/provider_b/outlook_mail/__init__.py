@@ -11,6 +11,9 @@ Outlook mail by Microsoft Graph.
     attachments       attachment resources
     folders           mail folders and their ids
     folder_endpoints  endpoints of mail folders
+    delta_endpoints   endpoints of delta queries, of messages and of folders
+    message_deltas    what has changed in a folder since a change number
+    sync_states       states of delta queries
     changes           members that a PATCH sets
     compose           a message before it is written, from JSON or from a draft
     rfc822            writes a composed message as MIME

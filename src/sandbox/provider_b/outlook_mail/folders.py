@@ -6,7 +6,7 @@ docs/spec/upstream/outlook-mail.md#folders.
 """
 
 from base64 import urlsafe_b64encode
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from hashlib import shake_256
@@ -125,3 +125,31 @@ class Folders:
             self._place + parent,
         )
         return Folder(f"folder:{number}", name, parent)
+
+    def place(self, folder: Folder, name: str, parent: str) -> Folder:
+        """
+        Give a folder that a client has made a name and a parent.
+
+        Raises:
+            FolderExists: The parent has another folder of this name.
+        """
+        beside = (other for other in self.below(parent) if other.key != folder.key)
+        if any(other.name.casefold() == name.casefold() for other in beside):
+            raise FolderExists(name)
+        self._db.run(
+            "UPDATE mail_folder SET name = ?, parent = ? WHERE number = ?",
+            name,
+            self._place + parent,
+            _number(folder.key),
+        )
+        return Folder(folder.key, name, parent)
+
+    def remove(self, keys: Iterable[str]) -> None:
+        """Remove folders that clients have made; what is in them stays in the mail store."""
+        self._db.run_many(
+            "DELETE FROM mail_folder WHERE number = ?", ((_number(key),) for key in keys)
+        )
+
+
+def _number(key: str) -> int:
+    return int(key.removeprefix("folder:"))

@@ -13,14 +13,10 @@ from sandbox.mail.store import StoredMail
 from sandbox.provider_b import directory, people
 from sandbox.provider_b.endpoint import UserCall, UserEndpoints
 from sandbox.provider_b.odata import query_options
-from sandbox.provider_b.outlook_mail import (
-    attachments,
-    changes,
-    folder_endpoints,
-    sending,
-    upload_sessions,
-)
+from sandbox.provider_b.outlook_mail import attachments, changes, sending, upload_sessions
 from sandbox.provider_b.outlook_mail.content import ContentCache
+from sandbox.provider_b.outlook_mail.delta_endpoints import DeltaEndpoints
+from sandbox.provider_b.outlook_mail.folder_endpoints import FolderEndpoints
 from sandbox.provider_b.outlook_mail.folders import Folders
 from sandbox.provider_b.outlook_mail.listing import MessageLists
 from sandbox.provider_b.outlook_mail.mailbox import READ, READ_BASIC, WRITE, Mailbox, check_id
@@ -43,11 +39,13 @@ def create_handler(state: SandboxState) -> Handler:
 def _endpoints(state: SandboxState, name: str, contents: ContentCache) -> UserEndpoints:
     endpoints = UserEndpoints(state, name)
     mailbox = _mailbox(state, name, contents)
-    messages = MessageEndpoints(mailbox, MessageLists(state.mails, name, contents))
+    lists = MessageLists(state.mails, name, contents)
+    messages, folders = MessageEndpoints(mailbox, lists), FolderEndpoints(mailbox)
+    DeltaEndpoints(mailbox, lists, folders).add_routes(endpoints)
     messages.add_routes(endpoints)
     sending.SendEndpoints(mailbox, messages.answer_with).add_routes(endpoints)
     upload_sessions.UploadSessionEndpoints(mailbox).add_routes(endpoints)
-    folder_endpoints.FolderEndpoints(mailbox).add_routes(endpoints)
+    folders.add_routes(endpoints)
     directory.DirectoryEndpoints(state, name).add_routes(endpoints)
     people.PeopleEndpoints(state).add_routes(endpoints)
     return endpoints
