@@ -46,7 +46,7 @@ ssl_cert = <{folder}/tls.pem
 ssl_key = <{folder}/tls.key
 ssl_dh =
 auth_mechanisms = plain login{token_mechanisms}
-{token_passdb}mail_location = mdbox:~/mdbox
+{token_passdb}mail_location = mdbox:~/mdbox{layout}
 mailbox_list_index = yes
 protocol imap {{
   rawlog_dir = {folder}/raw/%n
@@ -125,12 +125,14 @@ class Dovecot:
         introspection_url: str = "",
         users: Sequence[str] = USERS,
         shares: bool = False,
+        layout: str = "",
     ) -> None:
         """
         Start it.
 
         *introspection_url* tells whose an access token is; "": no logins by token. *shares*: users
-        see the folders of others in which they have rights.
+        see the folders of others in which they have rights. *layout*: "index" keeps folders by
+        their ids, so that sessions do not mix up a folder that was made anew with the one before.
         """
         require(own_dovecot)
         self.folder = folder
@@ -151,6 +153,7 @@ class Dovecot:
             settings=SETTINGS.format(
                 folder=folder,
                 tls_port=self.tls_port,
+                layout=f":LAYOUT={layout}" if layout else "",
                 max_connections=max_connections,
                 token_mechanisms=" xoauth2 oauthbearer" if introspection_url else "",
                 token_passdb=TOKEN_PASSDB.format(folder=folder) if introspection_url else "",
@@ -237,6 +240,7 @@ def dovecot_server(
     introspection_url: str = "",
     users: Sequence[str] = USERS,
     shares: bool = False,
+    layout: str = "",
 ) -> Iterator[Dovecot]:
     folder = Path(tempfile.mkdtemp(prefix="dovecot"))
     try:
@@ -246,6 +250,7 @@ def dovecot_server(
             introspection_url=introspection_url,
             users=users,
             shares=shares,
+            layout=layout,
         )
         try:
             yield server

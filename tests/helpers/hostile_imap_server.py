@@ -25,6 +25,7 @@ class HostileImap:
         headers: UID -> block of headers.
         item_order: Of a row; those that were not asked for are left out.
         heard: Commands without their tags, in order.
+        refused: Beginnings of commands that are answered with BAD.
     """
 
     def __init__(self, messages=50):
@@ -34,6 +35,7 @@ class HostileImap:
         self.headers = {}
         self.item_order = ("UID", "FLAGS", "INTERNALDATE", "HEADERS", "BODYSTRUCTURE")
         self.heard = []
+        self.refused = set()
         self.port = 0
 
     @property
@@ -109,7 +111,11 @@ class _Handler(socketserver.StreamRequestHandler):
                         self.wfile.write(b"+ go\r\n")
                     self.rfile.read(int(literal[1]))
                     command += self.rfile.readline().rstrip(b"\r\n")
-                self.wfile.write(self.server.script.answer(command) + tag + b" OK done\r\n")
+                script = self.server.script
+                is_refused = any(map(command.decode("latin-1").startswith, script.refused))
+                status = b" BAD unknown\r\n" if is_refused else b" OK done\r\n"
+                answer = b"" if is_refused else script.answer(command)
+                self.wfile.write(answer + tag + status)  # at once: Nagle's algorithm waits else
         except OSError:
             pass  # the client has enough
 
@@ -126,7 +132,7 @@ def running(messages=50):
     with _Server(("127.0.0.1", 0), _Handler) as server:
         server.script = script
         script.port = server.server_address[1]
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         thread.start()
         try:
             yield script

@@ -96,6 +96,22 @@ async def opened(dovecot, user="ada", *, postfix=None, keep=False):
         server = Endpoint.parse(postfix.url(), "smtp")
         submission_account = Account(server, account.username, account.password)
     ids, memory = MessageIds(secrets.token_bytes(KEY_BYTES)), AccountMemory()
+    port = mailbox_port(account, ids, memory, submission_account)
+    session = await Session.connect(account)
+    mailbox = ImapAccount(port, session, ids, memory, account)
+    try:
+        if not keep:
+            await mailbox.empty()
+        yield mailbox
+    finally:
+        session.close()
+        memory.close()
+        patch.undo()
+        await asyncio.sleep(0.01)  # the sockets close in the next rounds of the loop
+
+
+def mailbox_port(account, ids, memory, submission_account=None):
+    """Return the connector open on an account."""
 
     async def current():
         return SignIn(account, ids, no_op, submission_account)
@@ -103,23 +119,25 @@ async def opened(dovecot, user="ada", *, postfix=None, keep=False):
     async def no_op():
         pass
 
-    session = await Session.connect(account)
     info = ConnectionInfo(
         id=1,
         resource_id=1,
         kind="email",
         provider="IMAP",
-        account_email=f"{user}@example.test",
+        account_email=account.username,
         can_write=True,
-        base_url=dovecot.url(),
+        base_url="",
     )
-    mailbox = ImapAccount(ImapMailbox(info, current, memory), session, ids, memory, account)
+    return ImapMailbox(info, current, memory)
+
+
+@asynccontextmanager
+async def mailbox_at(url):
+    """Open the connector on a server without TLS that takes any login; yield its ids too."""
+    account = Account(Endpoint.parse(url, "imap"), "ada@example.test", "secret")
+    ids, memory = MessageIds(secrets.token_bytes(KEY_BYTES)), AccountMemory()
     try:
-        if not keep:
-            await mailbox.empty()
-        yield mailbox
+        yield mailbox_port(account, ids, memory), ids
     finally:
-        session.close()
-        memory.pool.close()
-        patch.undo()
+        memory.close()
         await asyncio.sleep(0.01)  # the sockets close in the next rounds of the loop

@@ -20,7 +20,7 @@ _USERS = {"provider-a": "first", "provider-b": "second"}
 _SHARED_USERS = {"provider-a": "third", "provider-b": "fourth"}
 _READING = {
     *("CAPABILITY", "LOGIN", "NOOP", "NAMESPACE", "MYRIGHTS", "LIST", "STATUS"),
-    *("EXAMINE", "SELECT", "FETCH", "SEARCH"),
+    *("EXAMINE", "SELECT", "UNSELECT", "CLOSE", "FETCH", "SEARCH", "ENABLE", "IDLE"),
 }
 _READING |= {"CONNECT", "SORT", "AUTHENTICATE"}
 

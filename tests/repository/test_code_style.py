@@ -25,10 +25,10 @@ MAX_MODULES = 22  # in one folder, its `__init__` included
 BUDGETS = {
     "gateway": 38_650,
     "graph": 18_600,
-    "providers": 44_650,
     "rest_compat": 6_200,
     "agent_tools": 2_500,
     "policy": 5_210,
+    "providers": 48_500,
 }
 
 # Each exception says why.

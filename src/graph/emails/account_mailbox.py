@@ -15,6 +15,7 @@ from policy.vocabulary import EMAIL_READS, EmailField, EmailOp, Surface
 from providers.failures import Missing
 from providers.mail.merging import without
 from providers.ports import mail
+from providers.ports.changes import ChangePort
 from providers.ports.drafts import DraftPort
 from providers.records import mail as records
 from providers.write_previews import current_preview
@@ -75,6 +76,10 @@ class AccountMailbox(mail.MailPort):
     @property
     def drafts(self) -> DraftPort:
         raise Missing
+
+    @property
+    def changes(self) -> ChangePort | None:
+        return self.port.changes
 
     async def get(self, message_id: str, *, projection: AbstractSet[str]) -> records.Email:
         self.ask(EmailOp.VIEW_EMAIL)

@@ -74,6 +74,21 @@ class MergedFiles(MergedSites):
             page = await self._reread(page, projection)
         return page
 
+    async def library(
+        self, drive: str, *, projection: AbstractSet[str]
+    ) -> tuple[tuple[records.File, ...], str]:
+        """Return everything in a library; see `FileReader.library`."""
+        files, link = await self._router.first(
+            lambda port: port.files.library(drive, projection=projection)
+        )
+        for file in files:
+            self._remember_file(file)
+        return files, link
+
+    async def is_unchanged(self, drive: str, link: str) -> bool:
+        """Return whether a library is surely as it was; see `FileReader.is_unchanged`."""
+        return await self._router.first(lambda port: port.files.is_unchanged(drive, link))
+
     async def indexed_files(
         self, query: FileQuery, *, cursor: str | None, projection: AbstractSet[str]
     ) -> Page[records.File]:

@@ -6,6 +6,8 @@ IMAP4rev1 and SMTP clients (RFC 3501, RFC 6409), for mailboxes on the owners' ow
     logins      logins as they are stored
     connecting  why a server cannot be reached
     sasl        initial responses of logins by OAuth
+    command_texts
+                names and strings of commands
     parsing     responses as nested lists, in linear time
     replies     what a connection sends and receives, and failures of commands
     response_reader
@@ -14,6 +16,7 @@ IMAP4rev1 and SMTP clients (RFC 3501, RFC 6409), for mailboxes on the owners' ow
     folder_names
                 usual names of folders, in the languages of servers
     session     one authenticated connection: commands, literals, FETCH rows
+    idling      connections that wait until a folder changes
     pool        the sessions of one account
     namespaces  the folders of one mailbox, a person's own or a shared one
     rights      rights in the folders of others

@@ -26,7 +26,16 @@ _CHECK_SECONDS = 3.0
 class SessionPool:
     """Sessions of one account. One object per account and process."""
 
-    def __init__(self, max_sessions: int = MAX_SESSIONS) -> None:
+    def __init__(
+        self,
+        max_sessions: int = MAX_SESSIONS,
+        *,
+        idle_check_seconds: float = IDLE_CHECK_SECONDS,
+        kind: type[Session] = Session,
+    ) -> None:
+        """*idle_check_seconds*: after which a session of *kind* is asked for a sign of life."""
+        self._kind = kind
+        self._idle_check_seconds = idle_check_seconds
         self._free: list[tuple[Session, float]] = []  # with the time of their last use
         self._places = asyncio.Semaphore(max_sessions)
         self._account: Account | None = None
@@ -114,9 +123,9 @@ class SessionPool:
                 -1,
             )
             session, last_used = self._free.pop(index)
-            if now - last_used < IDLE_CHECK_SECONDS or await _answers(session):
+            if now - last_used < self._idle_check_seconds or await _answers(session):
                 return session
-        return await Session.connect(account)
+        return await self._kind.connect(account)
 
     def _drop_old(self, now: float) -> None:
         usable = []

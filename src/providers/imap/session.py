@@ -9,15 +9,16 @@ import asyncio
 import re
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from contextlib import suppress
 from itertools import count, repeat
-from typing import Final
+from typing import Final, Self, TypeVar
 
 from providers.catalogue import causes
 from providers.failures import Broken, ProviderFailure, TimedOut, Unreachable
 from providers.imap import refusals
 from providers.imap.accounts import Account, Notify, ignore
+from providers.imap.command_texts import astring, name_of
 from providers.imap.connecting import NO_STARTTLS, has_buffered, reason_of
 from providers.imap.endpoints import Security, tls_context
 from providers.imap.parsing import Pieces, Row
@@ -37,6 +38,7 @@ __all__ = [
     "astring",
 ]
 
+S = TypeVar("S", bound="Session")
 CONNECT_SECONDS = 5.0
 COMMAND_SECONDS = 15.0
 MAX_RESPONSE = 16 * 1024 * 1024  # bytes of all that one command answers
@@ -57,6 +59,7 @@ class Session:
         capabilities: In capitals, as the server announced them after the login.
         selected: The folder that is open.
         root: The mailbox that it works in; None: not looked up yet.
+        enabled: Extensions that the server has switched on (RFC 5161); None: not asked yet.
     """
 
     def __init__(
@@ -74,9 +77,10 @@ class Session:
         self.capabilities: frozenset[str] = frozenset()
         self.selected: OpenFolder | None = None
         self.root: MailboxRoot | None = None
+        self.enabled: frozenset[str] | None = None
 
     @classmethod
-    async def connect(cls, account: Account) -> "Session":
+    async def connect(cls, account: Account) -> Self:
         """
         Connect, secure the connection and log in.
 
@@ -99,7 +103,7 @@ class Session:
         return session
 
     @classmethod
-    async def open(cls, account: Account) -> "Session":
+    async def open(cls, account: Account) -> Self:
         """
         Connect and secure the connection, without a login.
 
@@ -108,7 +112,7 @@ class Session:
         """
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
-                return await _open(account)
+                return await _open(cls, account)
         except TimeoutError as failure:
             raise TimedOut(sent=False) from failure
         except (OSError, asyncio.IncompleteReadError, ValueError) as failure:
@@ -144,30 +148,26 @@ class Session:
             TimedOut: It did not answer in time.
             Broken: Its answer violates the protocol or is too large.
         """
+        name = name_of(parts[0])
         try:
-            return await self._timed(parts, answers, seconds, max_row)
+            return await self._timed(name, self._run(parts, answers, max_row), seconds)
         except Rejected as rejected:
             if self._has_told_name or not refusals.asks_for_name(rejected):
                 raise
         self._has_told_name = True
         with suppress(Rejected):
-            await self._timed([_OWN_NAME], (), seconds, max_row)
-        return await self._timed(parts, answers, seconds, max_row)
+            await self._timed("ID", self._run((_OWN_NAME,)), seconds)
+        return await self._timed(name, self._run(parts, answers, max_row), seconds)
 
-    async def _timed(
-        self,
-        parts: Sequence[str | bytes | Literal],
-        answers: Sequence[str],
-        seconds: float,
-        max_row: int,
-    ) -> Reply:
+    async def _timed(self, name: str, run: Coroutine[None, None, Reply], seconds: float) -> Reply:
         if not self.is_open:
+            run.close()
             self.close()
             raise Disconnected(sent=False)
         began, outcome = time.perf_counter(), "broken"
         try:
             async with asyncio.timeout(seconds):
-                reply = await self._run(parts, answers, max_row)
+                reply = await run
             outcome = "200"
         except TimeoutError as failure:
             self.close()
@@ -187,7 +187,7 @@ class Session:
             outcome = "400"
             raise
         finally:
-            self._notify(_name(parts[0]), outcome, began)
+            self._notify(name, outcome, began)
         return reply
 
     async def fetch(self, uids: str, items: str, *, max_row: int | None = None) -> dict[int, Row]:
@@ -301,7 +301,7 @@ class Session:
     ) -> Reply:
         if status.partition(b" ")[0].upper() == b"OK":
             return Reply(status, tuple(untagged))
-        raise refusals.refusal(status, _name(parts[0]))
+        raise refusals.refusal(status, name_of(parts[0]))
 
     async def greet(self) -> None:
         """Read the server's greeting."""
@@ -362,22 +362,7 @@ _OWN_NAME: Final = 'ID ("name" "access-gateway")'  # RFC 2971
 NO_TOKEN_LOGIN = "The mail server offers no login by access token."  # noqa: S105 - a sentence
 
 
-def _name(part: str | bytes | Literal) -> str:
-    """Return the name of a command, such as "FETCH" of "UID FETCH 1 (FLAGS)"."""
-    words = part.split(" ", 2) if isinstance(part, str) else [""]
-    return (words[1] if words[0] == "UID" else words[0]).upper()
-
-
-def astring(value: str | bytes) -> str | bytes:
-    """Write a text as a quoted string if it is plain ASCII, else as a literal."""
-    content = value.encode() if isinstance(value, str) else value
-    if len(content) < 1000 and all(0x20 <= byte < 0x7F for byte in content):
-        quoted = content.decode("ascii").replace("\\", "\\\\").replace('"', '\\"')
-        return f'"{quoted}"'
-    return content
-
-
-async def _open(account: Account) -> Session:
+async def _open(kind: type[S], account: Account) -> S:
     endpoint = account.endpoint
     tls = tls_context() if endpoint.security is Security.TLS else None
     reader, writer = await asyncio.open_connection(
@@ -387,7 +372,7 @@ async def _open(account: Account) -> Session:
         server_hostname=endpoint.host if tls else None,
         limit=MAX_LINE,
     )
-    session = Session(reader, writer, account.notify)
+    session = kind(reader, writer, account.notify)
     try:
         await session.greet()
         if endpoint.security is Security.STARTTLS:

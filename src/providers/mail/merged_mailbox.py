@@ -24,6 +24,7 @@ from providers.first_holder import (
 )
 from providers.mail import delivery, merging
 from providers.ports import mail
+from providers.ports.changes import ChangePort
 from providers.ports.connection import ConnectionInfo
 from providers.records import mail as mail_records
 from providers.write_previews import current_preview
@@ -52,7 +53,7 @@ class MergedMailbox:
         self._by_provider: dict[str, list[Pair]] = {}
         for pair in self._connections:
             self._by_provider.setdefault(pair[0].provider, []).append(pair)
-        self._timeout_seconds = timeout_seconds
+        self.timeout_seconds = timeout_seconds
         self._searched = self._first_of_each_account()
         self._beginnings = dict.fromkeys([info.id for info, _ in self._searched], _BEGINNING)
 
@@ -87,7 +88,7 @@ class MergedMailbox:
                 port.search(asked, after=before[info.id].after, projection=projection)
                 for info, port in unread
             ],
-            self._timeout_seconds,
+            self.timeout_seconds,
         )
         slices: list[merging.MailboxSlice] = []
         warnings: list[fanout.ConnectionWarning] = []
@@ -109,9 +110,13 @@ class MergedMailbox:
         """Search each account once; one entry per account, by connection id, with native ids."""
         results = await fanout.gather_results(
             [port.first_page(query, projection=projection) for _, port in self._searched],
-            self._timeout_seconds,
+            self.timeout_seconds,
         )
         return [(pair[0], result) for pair, result in zip(self._searched, results, strict=True)]
+
+    def histories(self) -> list[tuple[ConnectionInfo, ChangePort | None]]:
+        """Return the history of each account, by connection id; None where upstream has none."""
+        return [(info, port.changes) for info, port in self._searched]
 
     async def get(self, email_id: str, *, projection: AbstractSet[str]) -> mail_records.Email:
         """
@@ -237,7 +242,7 @@ class MergedMailbox:
     def behind(self, wrap: Callable[[ConnectionInfo, mail.MailPort], mail.MailPort]) -> Self:
         """Return the same mailboxes, each behind what *wrap* returns for it."""
         pairs = [(info, wrap(info, port)) for info, port in self._connections]
-        return type(self)(pairs, timeout_seconds=self._timeout_seconds)
+        return type(self)(pairs, timeout_seconds=self.timeout_seconds)
 
     # -- routing
 

@@ -7,6 +7,7 @@ Ports: one Protocol per surface, which connectors implement and the graph calls.
     mail, calendar, tasks
                  the port of one account, with its queries, positions and changes
     drafts       the drafts of one mailbox
+    changes      what has changed in one account since a position
     people       the people that a mail account knows beyond its messages
     collab       queries, pages and changes; `CollabConnection`, the only connector, is the port
 """

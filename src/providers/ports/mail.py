@@ -16,6 +16,7 @@ from typing import Protocol
 import msgspec
 
 from providers.failures import ProviderFailure
+from providers.ports.changes import ChangePort
 from providers.ports.drafts import DraftPort
 from providers.records import mail as mail_records
 
@@ -263,9 +264,7 @@ class AttachmentContent(msgspec.Struct, frozen=True):
     """
     The bytes of an attachment as they arrive.
 
-    Attributes:
-        size: Bytes; None when the provider does not tell before the end.
-        chunks: To be read once. Raises members of `providers.failures`.
+    *size* is None when the provider does not tell. *chunks* are read once and raise as the port.
     """
 
     size: int | None
@@ -298,8 +297,7 @@ class UnsafeMessage(Exception):
     """
     A header value would inject headers (400): docs/spec/email.md#header-safety.
 
-    Attributes:
-        address: The address that cannot be written; None when it is another value.
+    *address* is the one that cannot be written; None when it is another value.
     """
 
     def __init__(self, address: str | None = None) -> None:
@@ -323,6 +321,10 @@ class MailPort(Protocol):
     def drafts(self) -> DraftPort:
         """The drafts of the mailbox."""
 
+    @property
+    def changes(self) -> ChangePort | None:
+        """The history of the mailbox; None where upstream cannot tell what has changed."""
+
     async def search(
         self, query: MailQuery, *, after: MailPosition | None, projection: AbstractSet[str]
     ) -> MailSlice:
@@ -332,12 +334,7 @@ class MailPort(Protocol):
         """Return what upstream's first page holds of *query*; not every message must match it."""
 
     async def get(self, message_id: str, *, projection: AbstractSet[str]) -> mail_records.Email:
-        """
-        Read one message, also a trashed one.
-
-        Raises:
-            Missing: Upstream does not know the id.
-        """
+        """Read one message, also a trashed one. Raises `Missing`: upstream does not know the id."""
 
     async def get_many(
         self, message_ids: Sequence[str], *, projection: AbstractSet[str]

@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, quote, urlencode
 
 import msgspec
 
-from providers.failures import Broken, Refused
+from providers.failures import Broken, Refused, TooMuch
 from providers.http.client import Upstream
 from providers.http.response import Response
 from providers.http.urls import BaseUrl
@@ -36,6 +36,7 @@ class ODataPage(msgspec.Struct, Generic[W]):
 
     value: tuple[W, ...] = ()
     next_link: str | None = msgspec.field(default=None, name="@odata.nextLink")
+    delta_link: str | None = msgspec.field(default=None, name="@odata.deltaLink")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,6 +150,46 @@ class PageReader:
             if position is not None and len(members) >= limit:
                 return members, False
         return members, True
+
+    async def read_delta(
+        self, segments: Sequence[str], params: Params, shape: type[ODataPage[W]], *, limit: int
+    ) -> tuple[list[W], str]:
+        """
+        Read all pages of a delta query without a token; arguments as of `read_all`.
+
+        Returns:
+            The members, and the link for `is_unchanged`; "" when upstream gave none of use.
+
+        Raises:
+            TooMuch: There are more than *limit* members.
+        """
+        members: list[W] = []
+        position = PageCursor()
+        while True:
+            response = await self._get(position, segments, params, _NONE)
+            page = await response.decoded(shape)
+            members += page.value
+            if len(members) > limit:
+                raise TooMuch
+            link = self._next_link(page.next_link, params, position)
+            if link is None:
+                break
+            position = PageCursor(link=link)
+        try:
+            return members, self._next_link(page.delta_link, params, position) or ""
+        except Broken:
+            return members, ""
+
+    async def is_unchanged(self, link: str) -> bool:
+        """
+        Return whether upstream tells nothing since the *link* of `read_delta`.
+
+        Raises:
+            InvalidCursor, Missing: Upstream no longer knows the link.
+        """
+        response = await self._get(PageCursor(link=link), (), (), _NONE)
+        page = await response.decoded(ODataPage[msgspec.Raw])
+        return not page.value and page.next_link is None
 
     async def _get(
         self,

@@ -108,6 +108,7 @@ class Item(CamelStruct):
     folder: Facet | None = None
     package: Facet | None = None
     root: Facet | None = None
+    deleted: Facet | None = None
     sharepoint_ids: SharepointIds | None = None
     download_url: str | None = msgspec.field(default=None, name="@microsoft.graph.downloadUrl")
     remote_item: "Item | None" = None

@@ -21,6 +21,7 @@ Mailboxes on the owners' own servers, by IMAP: docs/spec/upstream/imap.md.
     sending          composition of new messages, replies and forwards
     submitting       messages that are submitted once, or held once as drafts
     filing           messages that the gateway puts into folders
+    changes          what has changed in the listing
     checks           checks of an account
 """
 

@@ -36,6 +36,7 @@ class Folder:
         name: In the server's spelling.
         role: None for a folder of the owner's own.
         messages, uid_next, uid_validity: Its STATUS.
+        mod_seq: Its HIGHESTMODSEQ (RFC 7162); 0: not asked for, or the server does not keep it.
         prefix: What the names of the folders of its mailbox begin with.
         is_store: Whether every message is in it that is neither deleted nor junk, so that the other
             folders show some of them again: "All Mail" of Gmail.
@@ -46,6 +47,7 @@ class Folder:
     messages: int
     uid_next: int
     uid_validity: int
+    mod_seq: int = 0
     prefix: bytes = b""
     is_store: bool = False
 
@@ -80,30 +82,37 @@ _SPECIAL_USE = MappingProxyType(
 )
 _UNSELECTABLE = frozenset({"\\NOSELECT", "\\NONEXISTENT"})
 _STATUS = "MESSAGES UIDNEXT UIDVALIDITY"
+_MOD_SEQ = "HIGHESTMODSEQ"
 _INBOX = b"INBOX"
 
 
-class _State(NamedTuple):
+class FolderStatus(NamedTuple):
+    """The numbers of `Folder`, 0 where the server does not tell them."""
+
     messages: int
     uid_next: int
     uid_validity: int
+    mod_seq: int
 
 
-async def read_folders(session: Session) -> list[Folder]:
+async def read_folders(session: Session, *, mod_seqs: bool = False) -> list[Folder]:
     """
     Return the folders that can be opened, by name; one command where the server knows LIST-STATUS.
+
+    *mod_seqs*: with their `mod_seq`, which the server must know (CONDSTORE).
 
     Raises:
         ProviderFailure: As `Session.command`; also when the inbox cannot be read.
     """
     if session.selected is not None:
         await session.command("NOOP")  # else the open folder counts what it held before
+    items = f"{_STATUS} {_MOD_SEQ}" if mod_seqs else _STATUS
     options = []
     if "SPECIAL-USE" in session.capabilities:
         options.append("SPECIAL-USE")
     has_status = "LIST-STATUS" in session.capabilities
     if has_status:
-        options.append(f"STATUS ({_STATUS})")
+        options.append(f"STATUS ({items})")
     suffix = [f"RETURN ({' '.join(options)})"] if options else []
     root = session.root or MailboxRoot()
     # The inbox of a shared mailbox may be what the others are below.
@@ -112,7 +121,7 @@ async def read_folders(session: Session) -> list[Folder]:
     listed, states = await reply.parsed(lambda reply: (_listed(reply, root), _states(reply)))
     for name in listed:
         if name not in states and (not has_status or name == root.inbox):
-            state = await _state(session, name)
+            state = await _state(session, name, items)
             states |= {} if state is None else {name: state}
     roles = _roles(listed)
     has_labels = GMAIL in session.capabilities
@@ -185,7 +194,7 @@ def _canonical(name: bytes) -> bytes:
     return _INBOX if name.upper() == _INBOX else bytes(name)
 
 
-def _states(reply: Reply) -> dict[bytes, _State]:
+def _states(reply: Reply) -> dict[bytes, FolderStatus]:
     states = {}
     for pieces in reply.untagged:
         if not pieces[0].upper().startswith(b"* STATUS "):
@@ -196,15 +205,15 @@ def _states(reply: Reply) -> dict[bytes, _State]:
     return states
 
 
-def _numbers(items: list[Value]) -> _State:
+def _numbers(items: list[Value]) -> FolderStatus:
     by_name = {
         parsing.text(name).upper(): parsing.number(value)
         for name, value in zip(items[::2], items[1::2], strict=False)
     }
-    return _State(*(by_name.get(name, 0) for name in _STATUS.split()))
+    return FolderStatus(*(by_name.get(name, 0) for name in (*_STATUS.split(), _MOD_SEQ)))
 
 
-async def _state(session: Session, name: bytes) -> _State | None:
+async def _state(session: Session, name: bytes, items: str) -> FolderStatus | None:
     """
     Return the state of a folder; None where it is listed, and may not be opened.
 
@@ -212,10 +221,10 @@ async def _state(session: Session, name: bytes) -> _State | None:
         Broken: It is the inbox.
     """
     try:
-        states = _states(await session.command("STATUS", astring(name), f"({_STATUS})"))
+        states = _states(await session.command("STATUS", astring(name), f"({items})"))
     except Rejected:
         states = {}
-    state = states.get(name) or await _opened_state(session, name)
+    state = states.get(name) or await examine_status(session, name)  # some have no STATUS
     if state is None and name == _INBOX:
         raise Broken(_NO_INBOX, failed=True)
     return state
@@ -224,8 +233,8 @@ async def _state(session: Session, name: bytes) -> _State | None:
 _NO_INBOX = "The mail server does not open the inbox."
 
 
-async def _opened_state(session: Session, name: bytes) -> _State | None:
-    """Return the state of a folder as it is when it is opened: some servers have no STATUS."""
+async def examine_status(session: Session, name: bytes) -> FolderStatus | None:
+    """Open a folder for reading, and return its state at that moment; None where it is refused."""
     session.selected = None
     try:
         reply = await session.command("EXAMINE", astring(name))
@@ -236,11 +245,12 @@ async def _opened_state(session: Session, name: bytes) -> _State | None:
         next((int(match[1]) for line in lines if (match := pattern.match(line))), 0)
         for pattern in _OPENED
     )
-    return _State(*numbers)
+    return FolderStatus(*numbers)
 
 
 _OPENED = (
     re.compile(rb"\* (\d{1,10}) EXISTS", re.IGNORECASE),
     re.compile(rb"\* OK \[UIDNEXT (\d{1,10})\]", re.IGNORECASE),
     re.compile(rb"\* OK \[UIDVALIDITY (\d{1,10})\]", re.IGNORECASE),
+    re.compile(rb"\* OK \[HIGHESTMODSEQ (\d{1,19})\]", re.IGNORECASE),
 )

@@ -18,6 +18,7 @@ from providers.connectors.imap import (
     threads,
 )
 from providers.connectors.imap.account_memory import AccountMemory
+from providers.connectors.imap.changes.source import ImapChanges
 from providers.connectors.imap.folders import Folder, Role, read_folders
 from providers.connectors.imap.message_ids import Location, MessageIds
 from providers.connectors.imap.sending import Sender, read_whole
@@ -30,6 +31,7 @@ from providers.mail import delivery
 from providers.mail.compose import SerializedMessage
 from providers.mail.drafts import editing
 from providers.mail.scanning import MAX_PAGES
+from providers.ports.changes import ChangePort
 from providers.ports.connection import ConnectionInfo
 from providers.ports.drafts import DraftChange, DraftIdentity
 from providers.ports.mail import (
@@ -68,6 +70,10 @@ class ImapMailbox:
     @property
     def drafts(self) -> "ImapDrafts":
         return ImapDrafts(self._connection)
+
+    @property
+    def changes(self) -> ChangePort:
+        return ImapChanges(self._connection)
 
     async def search(
         self, query: MailQuery, *, after: MailPosition | None, projection: AbstractSet[str]

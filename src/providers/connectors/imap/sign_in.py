@@ -14,6 +14,7 @@ from providers.imap import namespaces
 from providers.imap.accounts import Account
 from providers.imap.endpoints import Endpoint
 from providers.imap.logins import Login
+from providers.imap.pool import SessionPool
 from providers.imap.session import Session
 from providers.imap.submission import Submission
 from providers.ports.opening import Opening
@@ -125,10 +126,13 @@ class Connection:
     def ids(self) -> MessageIds:
         return self.sign_in.ids
 
-    async def read(self, work: Callable[[Session], Awaitable[T]]) -> T:
-        """Run *work*, which changes nothing, with a session of the account."""
+    async def read(
+        self, work: Callable[[Session], Awaitable[T]], *, pool: SessionPool | None = None
+    ) -> T:
+        """Run *work*, which changes nothing, with a session of the account, of *pool* if named."""
         rooted = partial(self._in_mailbox, work)
-        return await self._signed_in(lambda account: self.memory.pool.read(account, rooted))
+        sessions = pool or self.memory.pool
+        return await self._signed_in(lambda account: sessions.read(account, rooted))
 
     async def write(self, work: Callable[[Session], Awaitable[T]]) -> T:
         """Run *work*, which may change something, with a session of the account."""

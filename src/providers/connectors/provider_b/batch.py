@@ -12,6 +12,8 @@ from providers.connectors.provider_b.failures import classify
 from providers.connectors.provider_b.graph_user import GraphUser
 from providers.connectors.provider_b.outlook_calendar.response_types import Event
 from providers.connectors.provider_b.outlook_mail.response_types import (
+    DeltaPage,
+    Folder,
     Message,
     MessagePage,
     decode_message,
@@ -25,7 +27,7 @@ from providers.ports.calendar import EventName
 BATCH_WEIGHT = 4  # upstream runs four parts at a time
 
 Params = Sequence[tuple[str, str]]
-T = TypeVar("T", Message, MessagePage, Event)
+T = TypeVar("T", Message, MessagePage, DeltaPage, Folder, Event)
 
 
 async def messages(
@@ -51,6 +53,29 @@ async def conversations(
         lambda thread_id: Target(user.messages, params_of(thread_id)),
         decode_page,
         per_call=per_call,
+    )
+
+
+async def folders(user: GraphUser, names: Sequence[str]) -> dict[str, Folder]:
+    """Read the ids of mail folders by their well-known names; see `BatchReader.read`."""
+    params = (("$select", "id"),)
+    return await _read(
+        user.upstream,
+        names,
+        lambda name: Target((*user.root, "mailFolders", name), params),
+        lambda response: response.decode(Folder),
+        per_call=MAX_BATCH,
+    )
+
+
+async def deltas(user: GraphUser, targets: Mapping[str, "Target"]) -> dict[str, DeltaPage]:
+    """Read a page of each delta query; those that are not known any more are left out."""
+    return await _read(
+        user.upstream,
+        list(targets),
+        targets.__getitem__,
+        lambda response: response.decode(DeltaPage),
+        per_call=MAX_BATCH,
     )
 
 

@@ -20,9 +20,13 @@ from providers.connectors.collab.connection_context import (
 from providers.connectors.collab.files.sites_and_libraries import SiteReader
 from providers.connectors.collab.paging import ODataPage
 from providers.failures import Broken, Missing, Refused
-from providers.ports.collab import ContentStream, FolderPath, NotDownloadable, Page
+from providers.ports.collab import ContentStream, FolderPath, InvalidCursor, NotDownloadable, Page
 from providers.records import collab as records
 from providers.records.collab import UNKNOWN, Unknown
+from providers.turns import in_turns
+
+MAX_LIBRARY = 20_000  # files and folders of a library that is read whole
+_DELTA_PAGE = 999
 
 # docs/spec/upstream/microsoft-files.md#download-address-life
 DOWNLOAD_URL_LIFETIME = timedelta(seconds=3600)
@@ -66,6 +70,46 @@ class FileReader:
         except Refused as refusal:
             raise translate_refused_read(refusal) from refusal
         return replace(page, items=await self._name_libraries(page.items, projection))
+
+    async def library(
+        self, drive: str, *, projection: AbstractSet[str]
+    ) -> tuple[tuple[records.File, ...], str]:
+        """
+        Return everything in a library, its root folder included, and a link for `is_unchanged`.
+
+        The paths of folders are not known. The link is "" when upstream gave none.
+
+        Raises:
+            Missing: There is no such library.
+            TooMuch: It has more than `MAX_LIBRARY` files and folders.
+        """
+        await self._sites.admit_drive(drive)
+        options = [("$top", str(_DELTA_PAGE)), *selected_fields.file(frozenset(projection))]
+        try:
+            items, link = await self._context.pages.read_delta(
+                (V1, *_address(ItemKey(drive, ROOT)), "delta"),
+                options,
+                ODataPage[response_types.Item],
+                limit=MAX_LIBRARY,
+            )
+        except Refused as refusal:
+            raise translate_refused_read(refusal) from refusal
+        last: dict[str, response_types.Item] = {item.id: item for item in items}
+        files = [
+            file
+            async for item in in_turns(last.values())
+            if item.deleted is None
+            and (file := mapping.file(item, projection, within=drive)) is not None
+        ]
+        return tuple(files), link
+
+    async def is_unchanged(self, drive: str, link: str) -> bool:
+        """Return whether a library is surely as it was when `library` returned *link*."""
+        await self._sites.admit_drive(drive)
+        try:
+            return await self._context.pages.is_unchanged(link)
+        except (InvalidCursor, Missing, Refused):
+            return False
 
     async def search(
         self,

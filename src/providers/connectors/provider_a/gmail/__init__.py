@@ -7,6 +7,7 @@ Mailboxes by the Gmail API: docs/spec/upstream/gmail.md.
     requested_fields  field masks for the wanted attributes
     mapping           from decoded messages to records
     attachments       the bytes of attachments
+    changes           the history of the account
     labels            the labels of an account
     sending           new messages, replies and forwards
     drafts            drafts that are sent once, or held

@@ -8,6 +8,7 @@ from providers.connectors.provider_a import batch
 from providers.connectors.provider_a.account_cache import AccountCache
 from providers.connectors.provider_a.batch import MESSAGES, ROOT
 from providers.connectors.provider_a.gmail import attachments, mapping, requested_fields
+from providers.connectors.provider_a.gmail.changes import GmailChanges
 from providers.connectors.provider_a.gmail.reading import (
     WIDE_PAGE,
     MessageReader,
@@ -58,6 +59,7 @@ class GmailMailbox:
         self._cache = cache
         self._sender = Sender(upstream, cache)
         self.drafts = GmailDrafts(upstream)
+        self.changes = GmailChanges(upstream)
 
     async def search(
         self, query: MailQuery, *, after: MailPosition | None, projection: AbstractSet[str]

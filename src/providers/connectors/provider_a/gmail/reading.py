@@ -34,6 +34,7 @@ WIDE_PAGE = 25  # messages per page when many of them will not match
 MAX_MESSAGES = 70
 _CHAT = "CHAT"  # a line of a conversation in Google Chat, which is not mail
 _HIDDEN_FOLDERS = frozenset({"DRAFT", "TRASH", "SPAM"})
+UNLISTED = _HIDDEN_FOLDERS | {_CHAT}  # labels of what a listing without a named folder leaves out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

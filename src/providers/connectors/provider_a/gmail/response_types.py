@@ -200,6 +200,36 @@ class SendAsList(GoogleStruct):
 
 class Profile(GoogleStruct):
     email_address: str = ""
+    history_id: str = ""
+
+
+class HistoryMessage(GoogleStruct):
+    """A message of a record; its labels are those of then or of now, or absent."""
+
+    id: str
+    label_ids: tuple[str, ...] | None = None
+
+
+class HistoryEntry(GoogleStruct):
+    """One message of a record, and the labels that it got or lost."""
+
+    message: HistoryMessage
+    label_ids: tuple[str, ...] = ()
+
+
+class HistoryRecord(GoogleStruct):
+    messages_added: tuple[HistoryEntry, ...] = ()
+    messages_deleted: tuple[HistoryEntry, ...] = ()
+    labels_added: tuple[HistoryEntry, ...] = ()
+    labels_removed: tuple[HistoryEntry, ...] = ()
+
+
+class HistoryPage(GoogleStruct):
+    """Records, oldest first; `history` is absent when there is none."""
+
+    history: tuple[HistoryRecord, ...] = ()
+    next_page_token: str | None = None
+    history_id: str = ""
 
 
 class RawMessage(GoogleStruct):

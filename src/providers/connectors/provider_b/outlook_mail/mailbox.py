@@ -11,6 +11,7 @@ from providers.connectors.provider_b.account_cache import PREFER, AccountCache
 from providers.connectors.provider_b.graph_user import GraphUser
 from providers.connectors.provider_b.outlook_mail import filter_query, mapping, selected_fields
 from providers.connectors.provider_b.outlook_mail.attachments import find_attachment
+from providers.connectors.provider_b.outlook_mail.changes import OutlookChanges
 from providers.connectors.provider_b.outlook_mail.reading import (
     FilteredPages,
     MessageReader,
@@ -66,6 +67,7 @@ class OutlookMailbox:
         self._cache = cache
         self._sender = Sender(user, cache)
         self.drafts = OutlookDrafts(user)
+        self.changes = OutlookChanges(user)
 
     async def search(
         self, query: MailQuery, *, after: MailPosition | None, projection: AbstractSet[str]

@@ -100,6 +100,36 @@ class MessagePage(CamelStruct):
     next_link: str | None = msgspec.field(default=None, name="@odata.nextLink")
 
 
+class Removed(CamelStruct):
+    """Why an object has left: *reason* is "changed" or "deleted"."""
+
+    reason: str = ""
+
+
+class DeltaEntry(CamelStruct):
+    """A message or a folder that has come, changed or, with *removed*, left."""
+
+    id: str
+    removed: Removed | None = msgspec.field(default=None, name="@removed")
+    received: str | None = msgspec.field(default=None, name="receivedDateTime")
+    is_draft: bool | None = None
+    parent_folder_id: str | None = None
+
+    @property
+    def received_ms(self) -> int:
+        """The received time in milliseconds since the epoch; 0 without one."""
+        time = parse_utc(self.received or "")
+        return 0 if time is None else to_epoch_ms(time)
+
+
+class DeltaPage(CamelStruct):
+    """A page of a delta query; it has one of the links."""
+
+    value: tuple[DeltaEntry, ...] = ()
+    next_link: str | None = msgspec.field(default=None, name="@odata.nextLink")
+    delta_link: str | None = msgspec.field(default=None, name="@odata.deltaLink")
+
+
 class Folder(CamelStruct):
     id: str
     child_folder_count: int = 0
