@@ -65,6 +65,10 @@ MEANINGS: Mapping[Code, tuple[str, str]] = MappingProxyType(
             "The page token is damaged, too old, or belongs to another query.",
             "Start again at the first page.",
         ),
+        Code.INVALID_CURSOR: (
+            "The cursor of a feed of changes is damaged, or belongs to another token.",
+            "Start again without `since`, and read the listings again.",
+        ),
         Code.INVALID_ID: ("The id has the wrong form.", "Use an id of a response."),
         Code.INVALID_QUERY: ("The search text cannot be read.", _CORRECT),
         Code.INVALID_FILTER: ("A filter, order or column of list items is unknown.", _CORRECT),

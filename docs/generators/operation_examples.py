@@ -128,6 +128,7 @@ STEPS = (
     Step("listDrafts", lambda _: {"limit": 1}, shown=False),
     Step("deleteDraft", _draft),
     Step("listPeople", lambda _: {"name": "jonas"}),
+    Step("listChanges", lambda _: {"surfaces": "email,calendar"}),
     Step(
         "listEvents",
         lambda _: {"from": "2026-11-23T00:00:00Z", "to": "2026-11-24T00:00:00Z", "limit": 2},

@@ -14,7 +14,7 @@ _NOW = re.compile(r"^2026-11-20T1([23]):(?:3[4-9]|4[1-4]):[\d.]+(?:Z|\+00:00)$")
 _SECRET = re.compile(r"agw_[A-Za-z0-9_-]{20,}")
 _READ_MEMBERS = re.compile(r"~[A-Za-z0-9_.-]{32}$")  # of a draft's version, under the demo's key
 _RANDOM = {"requestId": "8f7c2a5e", "nextPageToken": "AasQ", "latencyMs": 12, "durationMs": 12.4}
-_RANDOM |= {"digest": "pT3"}
+_RANDOM |= {"digest": "pT3", "cursor": "AbxR", "secret": "whsec_"}
 _RANDOM |= {"downloadUrl": "https://harbourlight.example/download.aspx?tempauth="}
 
 

@@ -32,7 +32,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "reference" / "store-cost.md"
 POSTGRESQL = "postgresql+asyncpg://postgres@127.0.0.1:5432/store_cost"
 REDIS = "redis://127.0.0.1:6379/0"
 STORES = ("SQLite", "PostgreSQL")
-MOST_ROUND_TRIPS = 9  # of any call, with its row of the decision log: of a keyed reply
+MOST_ROUND_TRIPS = 11  # of any call, with its row of the decision log: of a new feed
 REPLY, SEND = [
     next(row for row in ROWS if row.path == f"/email/messages/{end}")
     for end in ("{emailId}/reply", "send")
@@ -58,7 +58,8 @@ at most 200; a batch takes {batch} round trips to PostgreSQL. Not in the table e
 of last uses (a batch in five seconds), the renewal of leases of running calls with an
 `Idempotency-Key` (one statement in three seconds for all), and the refresh of credentials (once an
 hour for a connection). With that batch, no call of this page takes more than
-{most} round trips to PostgreSQL: a reply with an `Idempotency-Key` does, a send takes one less.
+{most} round trips to PostgreSQL: the first pull of a feed of changes does, a reply with an
+`Idempotency-Key` takes two less.
 """
 _COLUMNS = (
     "| Call | SQLite: statements | PostgreSQL: statements | round trips | Redis: commands "

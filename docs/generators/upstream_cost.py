@@ -42,7 +42,8 @@ volume accounts makes over twice the requests that it makes on the demo.
 A cell is `calls (requests), units, size`: HTTP calls; requests, with the parts of batches counted
 one by one; quota units of Gmail or resource units of SharePoint (`u`), where there are some; and
 the size of the providers' responses. Calls of several providers are added up. An empty cell: there
-is no such page. Calls for access tokens are not counted.
+is no such page. Page 2 of `/changes` is the next pull, with nothing changed meanwhile. Calls for
+access tokens are not counted.
 """
 _COLUMNS = (
     "| Call | Demo, page 1 | page 2 | Volume, page 1 | page 2 | Demo masked, page 1 | page 2 "
@@ -105,6 +106,7 @@ ROWS: tuple[Row, ...] = (
     Row(path="/email/messages/{emailId}", method="PATCH", body={"markAsRead": True}),
     Row(path="/email/messages/{emailId}", method="DELETE"),
     Row(path="/people", query={"name": "jonas"}),
+    Row(path="/changes", query={"surfaces": "email"}),
     Row(path="/calendar/events"),
     Row(path="/calendar/events", query={**_WIDE, "limit": "100"}),
     Row(path="/calendar/events", query={**_WIDE, "q": "meeting"}),
@@ -190,29 +192,31 @@ async def measure(world: MeasuredWorld, row: Row, ids: Mapping[str, str], profil
         world.forget()
         answer = await client.request(row.method, path, params=query, json=body)
         first = world.cost()
-        following = _following(answer)
+        following = _following(answer, query)
         second = None
         if row.method == "GET" and following:
             world.forget()
-            again = await client.get(path, params={**query, **following})
+            again = await client.get(path, params=following)
             second = world.cost() if again.status_code == 200 else None
     return Measured(first=first, second=second, status=answer.status_code)
 
 
-def _following(answer: httpx.Response) -> dict[str, str]:
-    """Return the parameter of the next page; empty on the last one."""
+def _following(answer: httpx.Response, query: Mapping[str, str]) -> dict[str, str]:
+    """Return the parameters of the next page; empty on the last one."""
     if answer.status_code != 200:
         return {}
     body = answer.json()
     if not isinstance(body, dict):
         return {}
+    if body.get("cursor"):
+        return {"since": body["cursor"]}
     if body.get("nextPageToken"):
-        return {"pageToken": body["nextPageToken"]}
+        return {**query, "pageToken": body["nextPageToken"]}
     meta = body.get("meta") or {}
     if meta.get("hasMore"):
-        return {"offset": str(meta["offset"] + meta["count"])}
+        return {**query, "offset": str(meta["offset"] + meta["count"])}
     if body.get("moreResultsAvailable"):
-        return {"from": str(body["from"] + len(body["hits"]))}
+        return {**query, "from": str(body["from"] + len(body["hits"]))}
     return {}
 
 

@@ -86,6 +86,7 @@ _BY_CODE: Mapping[str, str] = {
     ),
     Code.AMBIGUOUS_ACCOUNT: "Ask which one is meant, and name it by connectionId.",
     Code.INVALID_PAGE_TOKEN: "Start again without cursor.",
+    Code.INVALID_CURSOR: "Start again without since, and read the listings again.",
     Code.NAME_CONFLICT: "Choose another name.",
     Code.EFFECT_CHANGED: "Nothing was done. Call again without confirm to see the effect.",
     Code.IDEMPOTENCY_KEY_REUSED: "Use another key for another call.",

@@ -28,6 +28,7 @@ The process: it assembles the other packages and holds what operators manage.
     store         database, tables, leases, idempotency
     held_writes   writes that wait for a person
     webhooks      signed wake-up calls to the URLs of others
+    feeds         feeds of changes
     releases      runs those that a person released
     child_tokens  the tokens that holders make from their own
     sign_in       applications get child tokens by OAuth

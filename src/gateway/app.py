@@ -194,6 +194,7 @@ def _workers(services: Services, base: Infrastructure) -> tuple[Worker, ...]:
             base.leases.sweep,
             services.oauth.sweep,
             services.uploads.sweep,
+            services.feed_states.sweep,
             services.held_writes.sweep,
             services.provider_errors.sweep,
         ),

@@ -26,6 +26,7 @@ from gateway.connections.revocation import ConsentRevoker
 from gateway.connections.token_endpoints import TokenEndpoints
 from gateway.documents import prepared
 from gateway.documents.stored import StoredDocuments
+from gateway.feeds.states import FeedStateStore
 from gateway.held_writes.store import HeldWriteStore
 from gateway.http.attachment_links import AttachmentLinks
 from gateway.http.calls import Calls
@@ -180,6 +181,10 @@ class Services:
     @cached_property
     def documents(self) -> StoredDocuments:
         return StoredDocuments(self.base.reader, prepared.graph())
+
+    @cached_property
+    def feed_states(self) -> FeedStateStore:
+        return FeedStateStore(self.database, self.keyring)
 
     @cached_property
     def uploads(self) -> UploadStore:

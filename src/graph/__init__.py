@@ -26,5 +26,6 @@ The GraphQL schema and the execution of operations, for REST and for POST /graph
     account            `accessToken`, `pendingWrite`
     child_tokens       `childTokens`, `createChildToken`, `revokeChildToken`
     links              `person`, `lastContact`, `links`, `related`: what leads on to other objects
+    changes            `changes`: the feed of changes, and subscriptions to it
     emails, events, tasks, collab, people  the root fields and types of each surface
 """

@@ -92,6 +92,26 @@ class RuleIntents(Protocol):
         """Leave an intent of unknown outcome to the recovery process."""
 
 
+class FeedStates(Protocol):
+    """The stored states of the feeds of one token: docs/spec/changes.md#cursors."""
+
+    async def load(self, state_id: str) -> bytes | None:
+        """Return the content of a state; None when it is not kept any more, or was never."""
+
+    async def store(self, content: bytes, *, feed: str, after: str | None) -> str:
+        """
+        Store a state, and drop what need not be kept any more.
+
+        Args:
+            content: At most a few megabytes; it is stored encrypted.
+            feed: The feed that it is a state of.
+            after: The state from which it was made, which is kept; None for a new feed.
+
+        Returns:
+            The id of the state, random; all have the same length.
+        """
+
+
 @dataclass(kw_only=True)
 class Context:
     """
@@ -117,6 +137,7 @@ class Context:
             or the write waits.
         hold_write: Stores a write that waits for a person; None: nothing is stored.
         held_writes: The writes of this token that wait or waited for a person.
+        feeds: The stored states of this token's feeds of changes.
         wait: Seconds for which the caller waits for the end of such a write.
         has_waited: Whether it did.
         applied_limit: The maximum, when a `limit` above it was lowered; else None.
@@ -162,6 +183,7 @@ class Context:
     held: bool = False
     hold_write: HoldWrite | None = field(default=None, repr=False)
     held_writes: HeldWrites | None = field(default=None, repr=False)
+    feeds: FeedStates | None = field(default=None, repr=False)
     wait: int = 0
     has_waited: bool = False
     applied_limit: int | None = None

@@ -33,8 +33,7 @@ class Edge(msgspec.Struct, frozen=True, kw_only=True):
         sources: Argument of *arguments* -> the field of the owner that its value comes from. The
             value is None where the token may not see the field, and such an edge is never null.
         compared: Fields that tell whether the newest page, when it stands above the edge, holds
-            what the edge leads to; () where no page tells. Such a page is read with these fields
-            and those that are selected below the edge.
+            what the edge leads to. It is read with these and those selected below the edge.
         shown: Its description, and the mask words that hide it, by `visible` or `masked`.
     """
 
@@ -71,6 +70,14 @@ _ROW_OF_HIT = MappingProxyType(
     {"siteId": "list_item_site_id", "listId": "list_item_list_id", "itemId": "list_item_id"}
 )
 _LIST = MappingProxyType({"siteId": "site_id", "listId": "list_id"})
+_LIST_ITEM = MappingProxyType({**_LIST, "itemId": "list_item_id"})
+_TASK = MappingProxyType({"itemId": "task_id", "provider": "provider"})
+_LINKED_TASK = MappingProxyType({"itemId": "item_id", "provider": "provider"})
+_BOARD = MappingProxyType({"boardId": "id", "provider": "provider"})
+_OWN_LIST = MappingProxyType({"siteId": "site_id", "listId": "id"})
+_CHANGED_FILE = MappingProxyType({"fileId": "file_id"})
+_NOW = "as it is now."
+_OF_LIST = "Its list, with the list's columns."
 
 _FILTERS_OF_EMAILS = (
     "q",
@@ -87,11 +94,33 @@ _FILTERS_OF_EMAILS = (
 )
 
 EDGES: tuple[Edge, ...] = (
-    Edge(
-        coordinate="Email.thread",
-        root="emailThread",
-        arguments={"threadId": "thread_id"},
-        shown=visible("Its conversation."),
+    *(
+        Edge(
+            coordinate=coordinate,
+            root=root,
+            arguments=arguments,
+            member=member,
+            shown=visible(text),
+        )
+        for coordinate, root, arguments, member, text in (
+            ("Email.thread", "emailThread", {"threadId": "thread_id"}, None, "Its conversation."),
+            ("ThreadEntry.thread", "emailThread", {"threadId": "id"}, None, "The conversation."),
+            ("Change.email", "email", {"emailId": "email_id"}, None, f"The message {_NOW}"),
+            (
+                "Change.event",
+                "calendarEvent",
+                {"eventId": "event_id"},
+                "event",
+                f"The event {_NOW}",
+            ),
+            ("Change.task", "taskItem", _TASK, "item", f"The task item {_NOW}"),
+            ("Change.file", "collabFile", _CHANGED_FILE, "file", f"The file or folder {_NOW}"),
+            ("Change.listItem", "collabListItem", _LIST_ITEM, None, f"The list item {_NOW}"),
+            ("TaskItemLink.item", "taskItem", _LINKED_TASK, "item", "The item."),
+            ("CollabListItem.list", "collabList", _LIST, None, _OF_LIST),
+            ("TaskBoard.items", "taskItems", _BOARD, None, "A page of its items."),
+            ("CollabList.items", "collabListItems", _OWN_LIST, None, "A page of its items."),
+        )
     ),
     Edge(
         coordinate="Email.links",
@@ -102,24 +131,11 @@ EDGES: tuple[Edge, ...] = (
         ),
     ),
     Edge(
-        coordinate="ThreadEntry.thread",
-        root="emailThread",
-        arguments={"threadId": "id"},
-        shown=visible("The conversation."),
-    ),
-    Edge(
         coordinate="Links.files",
         root="collabFiles",
         arguments={"webUrls": "web_urls"},
         omitted=("folderId", "siteId", "owner", "sharedWith"),
         shown=visible("A page of the files at the addresses; null where there is no such address."),
-    ),
-    Edge(
-        coordinate="TaskItemLink.item",
-        root="taskItem",
-        arguments={"itemId": "item_id", "provider": "provider"},
-        member="item",
-        shown=visible("The item."),
     ),
     *(
         Edge(
@@ -272,12 +288,6 @@ EDGES: tuple[Edge, ...] = (
         shown=visible("What the text names by web addresses; null without a text."),
     ),
     Edge(
-        coordinate="TaskBoard.items",
-        root="taskItems",
-        arguments={"boardId": "id", "provider": "provider"},
-        shown=visible("A page of its items."),
-    ),
-    Edge(
         coordinate="TaskItem.board",
         root="taskBoard",
         arguments={"boardId": "board_id", "provider": "provider"},
@@ -359,18 +369,6 @@ EDGES: tuple[Edge, ...] = (
             ("CollabSite.drives", "collabDrives", "A page of its document libraries."),
             ("CollabSite.lists", "collabLists", "A page of its lists."),
         )
-    ),
-    Edge(
-        coordinate="CollabList.items",
-        root="collabListItems",
-        arguments={"siteId": "site_id", "listId": "id"},
-        shown=visible("A page of its items."),
-    ),
-    Edge(
-        coordinate="CollabListItem.list",
-        root="collabList",
-        arguments=_LIST,
-        shown=visible("Its list, with the list's columns."),
     ),
     Edge(
         coordinate="CollabListItem.file",

@@ -29,6 +29,7 @@ STATUSES: Mapping[Code, int] = MappingProxyType(
         Code.MISSING_PARAMETER: 400,
         Code.INVALID_RANGE: 400,
         Code.INVALID_PAGE_TOKEN: 400,
+        Code.INVALID_CURSOR: 400,
         Code.INVALID_ID: 400,
         Code.INVALID_QUERY: 400,
         Code.INVALID_FILTER: 400,

@@ -13,6 +13,7 @@ from strawberry.schema.config import StrawberryConfig
 from strawberry.tools import create_type
 
 from graph import account, child_tokens, edges, links
+from graph.changes import queries as change_queries
 from graph.collab import file_mutations as collab_changes
 from graph.collab import file_queries as collab_files
 from graph.collab import item_mutations as collab_row_changes
@@ -77,6 +78,7 @@ Query = create_type(
         collab_labels.file_sensitivity_label,
         collab_search.collab_search,
         people_queries.people,
+        change_queries.changes,
         links.person,
         links.last_contact,
         links.links,

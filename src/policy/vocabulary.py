@@ -337,6 +337,7 @@ class Code(StrEnum):
     MISSING_PARAMETER = "MISSING_PARAMETER"
     INVALID_RANGE = "INVALID_RANGE"
     INVALID_PAGE_TOKEN = "INVALID_PAGE_TOKEN"  # noqa: S105 - an error code
+    INVALID_CURSOR = "INVALID_CURSOR"
     INVALID_ID = "INVALID_ID"
     INVALID_QUERY = "INVALID_QUERY"
     INVALID_FILTER = "INVALID_FILTER"
@@ -447,6 +448,7 @@ _CODES: Mapping[Layer, tuple[Code, ...]] = {
         Code.MISSING_PARAMETER,
         Code.INVALID_RANGE,
         Code.INVALID_PAGE_TOKEN,
+        Code.INVALID_CURSOR,
         Code.INVALID_ID,
         Code.INVALID_QUERY,
         Code.INVALID_FILTER,

@@ -155,6 +155,15 @@ email = Prefix(
     surface=Surface.EMAIL,
     bucket=RateBucket(windows="email"),
 )
+changes = Prefix(
+    path="/api/access/changes",
+    folder="access",
+    surface=None,
+    bucket=RateBucket(
+        windows="email",
+        costs=tuple((window, 1) for window in ("email", "calendar", "tasks", "collab")),
+    ),
+)
 people = Prefix(
     path="/api/access/people",
     folder="people",
@@ -264,4 +273,5 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     access.get("/token/children", "list_child_tokens"),
     access.delete("/token/children/{childId}", "revoke_child_token"),
     access.get("/writes/{id}", "get_pending_write"),
+    changes.get("", "list_changes"),
 )

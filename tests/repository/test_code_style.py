@@ -23,12 +23,12 @@ MAX_MODULES = 22  # in one folder, its `__init__` included
 # The most lines of each package, migrations included. A budget falls with what is removed; it is
 # raised only in a commit that says what the lines are for.
 BUDGETS = {
-    "gateway": 38_650,
-    "graph": 18_600,
-    "rest_compat": 6_200,
     "agent_tools": 2_500,
+    "gateway": 42_850,
+    "graph": 20_790,
     "policy": 5_210,
     "providers": 48_500,
+    "rest_compat": 6_300,
 }
 
 # Each exception says why.

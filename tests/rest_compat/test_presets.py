@@ -33,6 +33,7 @@ EMAIL_READS = {
     "get_email_attachment_text",
     "get_email_thread",
     "list_people",
+    "list_changes",
 }
 DRAFTS = {"list_drafts", "get_draft", "create_draft", "update_draft", "delete_draft"}
 EMAIL_WRITES = {
@@ -62,7 +63,10 @@ COLLAB_WRITES = {
     *("create_list_item", "update_list_item", "delete_list_item"),
 }
 OWN = {"get_access_token", "list_task_providers", "get_pending_write"}  # any token may
-CHILDREN = {"create_child_token", "list_child_tokens", "revoke_child_token"}
+CHILDREN = {
+    *("create_child_token", "list_child_tokens", "revoke_child_token"),
+}
+FEED = {"list_changes"}  # with any listing that it follows
 ROWS = {
     *(EMAIL_READS | DRAFTS | EMAIL_WRITES | EVENTS | BUSY | TASK_READS | TASK_WRITES),
     *(COLLAB_READS | COLLAB_WRITES | OWN | CHILDREN),
@@ -73,14 +77,15 @@ ALLOWED = {
     "drafts": EMAIL_READS | DRAFTS | EMAIL_WRITES - {"delete_email", "modify_email"},
     "sender": {"send_draft", "send_email", "upload_email_attachment", "delete_uploaded_attachment"},
     "calendar-busy": BUSY,
-    "tasks": TASK_READS | TASK_WRITES - {"delete_task_item"},
-    "files-reader": COLLAB_READS,
+    "tasks": TASK_READS | TASK_WRITES - {"delete_task_item"} | FEED,
+    "files-reader": COLLAB_READS | FEED,
     "full": ROWS - CHILDREN - OWN,
 }
 EMAIL_OFF = dict.fromkeys(EMAIL_READS | DRAFTS | EMAIL_WRITES, "422 EMAIL_NOT_ENABLED")
 CALENDAR_OFF = dict.fromkeys(EVENTS | BUSY, "422 CALENDAR_NOT_ENABLED")
 TASKS_OFF = dict.fromkeys(TASK_READS | TASK_WRITES, "403 OPERATION_NOT_ALLOWED")
 COLLAB_OFF = dict.fromkeys(COLLAB_READS | COLLAB_WRITES, "422 COLLAB_NOT_ENABLED")
+NO_MAIL = {row: refusal for row, refusal in EMAIL_OFF.items() if row not in FEED}
 REFUSED = {
     "reader": {
         **dict.fromkeys(DRAFTS | EMAIL_WRITES, "403 OPERATION_NOT_ALLOWED"),
@@ -102,11 +107,11 @@ REFUSED = {
     },
     "tasks": {
         "delete_task_item": "403 OPERATION_NOT_ALLOWED",
-        **(EMAIL_OFF | CALENDAR_OFF | COLLAB_OFF),
+        **(NO_MAIL | CALENDAR_OFF | COLLAB_OFF),
     },
     "files-reader": {
         **dict.fromkeys(COLLAB_WRITES, "422 OPERATION_NOT_ALLOWED"),
-        **(EMAIL_OFF | CALENDAR_OFF | TASKS_OFF),
+        **(NO_MAIL | CALENDAR_OFF | TASKS_OFF),
     },
     "full": {},
 }

@@ -10,7 +10,10 @@ GRAPHQL_PATHS = frozenset({"/graphql", "/graphql/rest-of", "/graphql/explain"})
 
 # Part of the path -> its bucket.
 _BUCKETS = MappingProxyType(
-    {**{surface.value: surface.value for surface in Surface}, "people": Surface.EMAIL.value}
+    {
+        **{surface.value: surface.value for surface in Surface},
+        **dict.fromkeys(("people", "changes"), Surface.EMAIL.value),
+    }
 )
 
 

@@ -123,6 +123,32 @@ class HeldWriteRow(columns.Row, table=True):
     ended_at: int | None = columns.timestamp(nullable=True)
 
 
+class FeedStateRow(columns.Row, table=True):
+    """
+    A state of a feed of changes (docs/spec/changes.md#cursors).
+
+    Attributes:
+        id: Random.
+        feed: Random, the same in all states of a feed.
+        content: Sealed; see `graph.changes.state`.
+        used_at: When the feed was used, to a day.
+    """
+
+    __tablename__ = "feed_states"
+    __table_args__ = (
+        sa.Index("ix_feed_states_token_id", "token_id"),
+        sa.Index("ix_feed_states_feed_created_at", "feed", "created_at"),
+        sa.Index("ix_feed_states_used_at", "used_at"),
+    )
+
+    id: str = Field(primary_key=True, max_length=16)
+    token_id: int = columns.foreign_key("access_tokens.id")
+    feed: str = Field(max_length=16)
+    content: bytes = Field(sa_column=sa.Column(sa.LargeBinary(), nullable=False))
+    created_at: int = columns.timestamp()
+    used_at: int = columns.timestamp()
+
+
 class ApproverRow(columns.Row, table=True):
     """
     A person who releases and rejects held writes, and may do nothing else.

@@ -118,8 +118,8 @@ class OperationCost(msgspec.Struct, frozen=True, kw_only=True):
         """Count root fields and edges per rate bucket; none of a surface: 1 in `graphql`."""
         charges: dict[str, int] = {}
         for field in (*self.running_roots(variables), *self.running_edges(variables)):
-            if field.surface is not None:
-                charges[field.surface.value] = charges.get(field.surface.value, 0) + 1
+            for surface in field.surfaces:
+                charges[surface.value] = charges.get(surface.value, 0) + 1
         return charges or {"graphql": 1}
 
 
@@ -162,10 +162,10 @@ class CostLimits:
         for cost in costs.values():
             if exempt:
                 continue
-            roots = [root for root in cost.roots if root.surface is not None]
+            roots = [root for root in cost.roots if root.surfaces]
             if len(roots) > MAX_UPSTREAM:
                 raise QueryTooCostly(f"The query has more than {MAX_UPSTREAM} root fields.")
-            edges = [edge for edge in cost.edges if edge.surface is not None]
+            edges = [edge for edge in cost.edges if edge.surfaces]
             if len(roots) + len(edges) > MAX_UPSTREAM:
                 raise _too_many_reads(edges[MAX_UPSTREAM - len(roots)].name)
         return costs
@@ -193,7 +193,7 @@ def _too_many_reads(edge: str) -> QueryTooCostly:
 def _last_read(edges: Sequence[FieldCost]) -> str:
     """Name the last of *edges* that asks a provider, or an edge below it."""
     below = [edge for parent in edges for edge in (parent, *parent.every_edge({}))]
-    return [edge.name for edge in below if edge.surface is not None][-1]
+    return [edge.name for edge in below if edge.surfaces][-1]
 
 
 def _defaults(operation: graphql.OperationDefinitionNode) -> dict[str, object]:

@@ -202,7 +202,7 @@ class CostWalker:
         edge = edge_of(field) if field is not None else None
         if edge is not None:
             cost = _cost(edge.coordinate, node, field, below)
-            upstream = min(below.upstream + (cost.surface is not None), CEILING)
+            upstream = min(below.upstream + bool(cost.surfaces), CEILING)
             return counted._replace(single=0, listed=0, upstream=upstream, edges=(cost,))
         objects = 1 + below.single + below.listed if node.selection_set is not None else 0
         in_list = type_ is not None and _is_list(type_)
@@ -245,6 +245,7 @@ def _cost(
         path=(_key(node),),
         name=name,
         surface=requirement.surface,
+        reads=requirement.reads,
         conditions=(),
         limit=_limit(node),
         default_limit=limit.default_value if limit is not None else None,

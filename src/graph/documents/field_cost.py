@@ -49,7 +49,8 @@ class FieldCost(msgspec.Struct, frozen=True, kw_only=True):
         path: The response keys that lead to it, its own included: of a root field its key, of an
             edge from the field above, which is a root field or an edge.
         name: Of an edge its coordinate, like "Email.thread".
-        surface: None when it calls no provider.
+        surface: None when it calls no provider, or those of *reads*.
+        reads: The surfaces that it calls instead.
         conditions: All must hold for it to run; of an edge those below the field above.
         limit: The argument `limit`: a number, a variable's name, or None for the default.
         default_limit: The default of `limit`; None when the field takes no `limit`.
@@ -71,6 +72,12 @@ class FieldCost(msgspec.Struct, frozen=True, kw_only=True):
     listed: int
     edges: tuple["FieldCost", ...] = ()
     in_list: bool = False
+    reads: tuple[Surface, ...] = ()
+
+    @property
+    def surfaces(self) -> tuple[Surface, ...]:
+        """The surfaces that it is charged to."""
+        return self.reads if self.surface is None else (self.surface,)
 
     @property
     def key(self) -> str:
@@ -91,7 +98,7 @@ class FieldCost(msgspec.Struct, frozen=True, kw_only=True):
         """Estimate the number of objects that one of its edges returns, over all entries."""
         objects = edge.estimate_objects(variables)
         if (
-            edge.default_limit is not None and edge.surface is not None
+            edge.default_limit is not None and edge.surfaces
         ):  # each of its lists is read by calls of its own
             objects = max(objects, MIN_LISTING)
         return objects * (self._entries(variables) if edge.in_list else 1)

@@ -23,7 +23,7 @@ def apply(schema: GraphQLSchema) -> None:
 def _resolver(schema: GraphQLSchema, edge: Edge, root: GraphQLField) -> Callable[..., Any]:
     source, requirement = strawberry_field(root), requirement_of(root)
     resolve_root = source.base_resolver.wrapped_func
-    # `fast_resolvers` has named the arguments of the root field, which are scalars.
+    # `fast_resolvers` has named the arguments of the root field, which are leaves.
     sources = {str(root.args[name].out_name): field for name, field in edge.sources.items()}
     attributes = {str(root.args[name].out_name): value for name, value in edge.arguments.items()}
     fixed = {str(root.args[name].out_name): value for name, value in edge.fixed.items()}

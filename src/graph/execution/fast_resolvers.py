@@ -1,7 +1,7 @@
 """
-Direct calls of resolvers that take only `info` and scalars, without Strawberry's wrappers.
+Direct calls of resolvers that take only `info`, scalars and enums, without Strawberry's wrappers.
 
-The wrappers read arguments, build containers and look for extensions. For scalars, which
+The wrappers read arguments, build containers and look for extensions. For leaves, which
 graphql-core has parsed already, they only rename arguments, and they are most of the cost of such
 a field. Here graphql-core passes the arguments under the resolver's names.
 """
@@ -14,9 +14,9 @@ from graphql import (
     GraphQLField,
     GraphQLResolveInfo,
     GraphQLSchema,
+    is_leaf_type,
     is_non_null_type,
     is_object_type,
-    is_scalar_type,
 )
 
 from graph.context import Info
@@ -31,14 +31,14 @@ def apply(schema: GraphQLSchema) -> None:
             continue
         for field in type_.fields.values():
             resolver = strawberry_field(field).base_resolver
-            if edge_of(field) is None and resolver is not None and _takes_only_scalars(field):
+            if edge_of(field) is None and resolver is not None and _takes_only_leaves(field):
                 source = strawberry_field(field)
                 for argument, named in zip(field.args.values(), source.arguments, strict=True):
                     argument.out_name = named.python_name
                 field.resolve = _direct(resolver.wrapped_func, source)
 
 
-def _takes_only_scalars(field: GraphQLField) -> bool:
+def _takes_only_leaves(field: GraphQLField) -> bool:
     source = strawberry_field(field)
     parameters = {
         parameter.name for parameter in source.base_resolver.signature.parameters.values()
@@ -47,13 +47,13 @@ def _takes_only_scalars(field: GraphQLField) -> bool:
     return (
         parameters == arguments | {"info"}
         and not source.extensions
-        and all(map(_is_scalar, field.args.values()))
+        and all(map(_is_leaf, field.args.values()))
     )
 
 
-def _is_scalar(argument: GraphQLArgument) -> bool:
+def _is_leaf(argument: GraphQLArgument) -> bool:
     type_ = argument.type
-    return is_scalar_type(type_.of_type if is_non_null_type(type_) else type_)
+    return is_leaf_type(type_.of_type if is_non_null_type(type_) else type_)
 
 
 def _direct(resolver: Callable[..., Any], source: Any) -> Callable[..., Any]:

@@ -9,7 +9,7 @@ diff of the committed schema.
 """
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import wraps
 from types import MappingProxyType
 from typing import Any, ParamSpec, TypeVar, cast
@@ -26,6 +26,7 @@ from graph import effects, kept_results
 from graph.coordinates import strawberry_field
 from graph.masking import wellformed
 from graph.output_types import graphql_type, visible
+from policy import gates
 from policy.caller import Caller
 from policy.vocabulary import WORD_TYPES, Field, Operation, Surface
 
@@ -53,7 +54,7 @@ class Requirement(msgspec.Struct, frozen=True, eq=False):
     The surface and the operations that a root field requires of the token.
 
     Attributes:
-        surface: None when any valid token will do.
+        surface: None when any valid token will do, and for operations of several surfaces.
         operations: Alternatives, one suffices; empty when the open surface is enough.
         max_limit: What a higher `limit` is lowered to; 1 when the field takes none.
         member_operations: Members of the input object, by API name, and the operation that each
@@ -81,6 +82,10 @@ class Requirement(msgspec.Struct, frozen=True, eq=False):
     reveals: tuple[Field, ...] = ()
     shows: tuple[Field, ...] = ()
     creates_children: bool = False
+    @property
+    def reads(self) -> tuple[Surface, ...]:
+        """The surfaces that it may read and is charged to, where *surface* does not say it."""
+        return () if self.surface is not None else _surfaces(self.operations)
 
     def admit(self, caller: Caller, members: Mapping[str, object] = MappingProxyType({})) -> None:
         """
@@ -93,6 +98,10 @@ class Requirement(msgspec.Struct, frozen=True, eq=False):
         """
         if self.creates_children:
             caller.require_children_allowed()
+        if self.reads:
+            gates.passing(
+                self.operations, lambda each: caller.admit(WORD_TYPES[type(each)].surface, each)
+            )
         if self.surface is not None:
             caller.admit(self.surface, *self.operations_for(members))
             for member, operation in self.further_operations.items():
@@ -132,13 +141,13 @@ def guarded(  # noqa: PLR0913 - what a root field declares
     Make a root field that runs only when the token allows one of *operations*.
 
     Its type is that of the record that the resolver returns. *surface* is needed only when there
-    are no operations, which name theirs themselves. *max_limit* is what a higher `limit` argument
-    is lowered to. *member_operations* names the operation that a member of the input object needs,
-    so that a refusal names it too. For the others see `Requirement`.
+    are no operations, which name theirs themselves; they may be of several surfaces.
+    *max_limit* is what a higher `limit` argument is lowered to. *member_operations* names the
+    operation that a member of the input object needs, so that a refusal names it too. For the
+    others see `Requirement`.
     """
-    opened = surface or WORD_TYPES[type(operations[0])].surface
     requirement = Requirement(
-        opened,
+        surface or _only_surface(operations),
         operations,
         max_limit,
         member_operations,
@@ -209,6 +218,15 @@ async def _run_once(
     if context.delivery is not None:
         context.kept_result = kept_results.of_record(result)
     return result
+
+
+def _surfaces(operations: Sequence[Operation]) -> tuple[Surface, ...]:
+    return tuple(dict.fromkeys(WORD_TYPES[type(each)].surface for each in operations))
+
+
+def _only_surface(operations: Sequence[Operation]) -> Surface | None:
+    surfaces = _surfaces(operations)
+    return surfaces[0] if len(surfaces) == 1 else None
 
 
 _NO_MEMBERS: Mapping[str, object] = MappingProxyType({})

@@ -56,6 +56,8 @@ ARGUMENTS: Mapping[str, TextLimit] = MappingProxyType(
         "attendees": TextLimit(16_500, part=320),  # fifty addresses
         "email": _WORDS,  # a part of an address
         "people.name": TextLimit(100),
+        "changes.since": TextLimit(200, code=Code.INVALID_CURSOR),
+        "changes.surfaces": TextLimit(100),
         "person.email": _PERSON,
         "lastContact.email": _PERSON,
         "account": _ADDRESS,

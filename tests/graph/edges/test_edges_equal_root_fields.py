@@ -26,7 +26,7 @@ from edge_documents import (
 )
 from run_sizes import times
 
-from graph.edge_table import EDGES
+from graph import edge_table
 from policy.vocabulary import (
     CalendarAccessLevel,
     CalendarField,
@@ -39,6 +39,8 @@ from policy.vocabulary import (
 )
 
 TOKENS = times(1)
+# The rows of `Change` come from an earlier cursor: see tests/rest_compat/changes.
+EDGES = [edge for edge in edge_table.EDGES if edge.owner != "Change"]
 TOO_MANY_REQUESTS = 429
 
 

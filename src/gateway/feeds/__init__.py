@@ -1,0 +1,5 @@
+"""
+Feeds of changes (docs/spec/changes.md).
+
+    states         what cursors name
+"""
