@@ -49,6 +49,10 @@ def _attachment(answers: Answers) -> Mapping[str, Any]:
     return {"emailId": message["id"], "attachmentId": message["attachments"][0]["id"]}
 
 
+def _subscription(answers: Answers) -> Mapping[str, Any]:
+    return {"id": answers["createChangeSubscription"]["id"]}
+
+
 def _text(answers: Answers) -> Mapping[str, Any]:
     """Return the first attached text, table or calendar of a page of mails."""
     return next(
@@ -129,6 +133,14 @@ STEPS = (
     Step("deleteDraft", _draft),
     Step("listPeople", lambda _: {"name": "jonas"}),
     Step("listChanges", lambda _: {"surfaces": "email,calendar"}),
+    Step(
+        "createChangeSubscription",
+        body=lambda _: {"url": "https://hooks.example.com/changes", "surfaces": ["email"]},
+        makes=("id", "Qm7xV2kPz9LwT4sN"),
+    ),
+    Step("listChangeSubscriptions"),
+    Step("rotateChangeSubscription", _subscription),
+    Step("deleteChangeSubscription", _subscription),
     Step(
         "listEvents",
         lambda _: {"from": "2026-11-23T00:00:00Z", "to": "2026-11-24T00:00:00Z", "limit": 2},

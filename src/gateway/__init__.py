@@ -30,6 +30,7 @@ The process: it assembles the other packages and holds what operators manage.
     webhooks      signed wake-up calls to the URLs of others
     feeds         feeds of changes
     releases      runs those that a person released
+    feed_polls    looks for changes in the background, for subscriptions
     child_tokens  the tokens that holders make from their own
     sign_in       applications get child tokens by OAuth
     operations    the operators' use cases, once for management API and command line

@@ -185,6 +185,7 @@ def _workers(services: Services, base: Infrastructure) -> tuple[Worker, ...]:
         accounts,
         services.releases,
         services.webhooks,
+        services.polls,
         RuleIntentRecovery(
             base.database, services.keyring, accounts, services.authenticator.connections_of
         ),
@@ -195,6 +196,7 @@ def _workers(services: Services, base: Infrastructure) -> tuple[Worker, ...]:
             services.oauth.sweep,
             services.uploads.sweep,
             services.feed_states.sweep,
+            services.subscriptions.sweep,
             services.held_writes.sweep,
             services.provider_errors.sweep,
         ),

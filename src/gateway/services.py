@@ -26,7 +26,9 @@ from gateway.connections.revocation import ConsentRevoker
 from gateway.connections.token_endpoints import TokenEndpoints
 from gateway.documents import prepared
 from gateway.documents.stored import StoredDocuments
+from gateway.feed_polls import Polls
 from gateway.feeds.states import FeedStateStore
+from gateway.feeds.subscriptions import SubscriptionStore
 from gateway.held_writes.store import HeldWriteStore
 from gateway.http.attachment_links import AttachmentLinks
 from gateway.http.calls import Calls
@@ -185,6 +187,15 @@ class Services:
     @cached_property
     def feed_states(self) -> FeedStateStore:
         return FeedStateStore(self.database, self.keyring)
+
+    @cached_property
+    def subscriptions(self) -> SubscriptionStore:
+        seconds = self.settings.feed_poll_seconds
+        return SubscriptionStore(self.database, self.keyring, self.feed_states, seconds)
+
+    @cached_property
+    def polls(self) -> Polls:
+        return Polls(self)
 
     @cached_property
     def uploads(self) -> UploadStore:

@@ -1,4 +1,4 @@
-"""The settings of sign-in (docs/spec/sign-in.md#clients), the console and held writes."""
+"""The settings of sign-in (docs/spec/sign-in.md#clients), the console, held writes and feeds."""
 
 from pydantic import Field
 from pydantic_settings import BaseSettings
@@ -26,4 +26,10 @@ class SignInSettings(BaseSettings):
         ge=1,
         le=1200,
         description="How long a write of a token with `writes: approve` waits for a person.",
+    )
+    feed_poll_seconds: int = Field(
+        default=60,
+        ge=5,
+        le=3600,
+        description="How often a feed of changes is looked at for those who wait to be told.",
     )

@@ -37,6 +37,7 @@ from providers.records import mail as mail_records
 from providers.tasks.accounts import TaskAccounts
 
 if TYPE_CHECKING:
+    from graph.changes.subscription_port import Subscriptions
     from graph.execution.plan.planning import Plan
 
 
@@ -138,6 +139,7 @@ class Context:
         hold_write: Stores a write that waits for a person; None: nothing is stored.
         held_writes: The writes of this token that wait or waited for a person.
         feeds: The stored states of this token's feeds of changes.
+        subscriptions: Who is told that this token's feeds have changes.
         wait: Seconds for which the caller waits for the end of such a write.
         has_waited: Whether it did.
         applied_limit: The maximum, when a `limit` above it was lowered; else None.
@@ -184,6 +186,7 @@ class Context:
     hold_write: HoldWrite | None = field(default=None, repr=False)
     held_writes: HeldWrites | None = field(default=None, repr=False)
     feeds: FeedStates | None = field(default=None, repr=False)
+    subscriptions: "Subscriptions | None" = field(default=None, repr=False)
     wait: int = 0
     has_waited: bool = False
     applied_limit: int | None = None

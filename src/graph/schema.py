@@ -14,6 +14,7 @@ from strawberry.tools import create_type
 
 from graph import account, child_tokens, edges, links
 from graph.changes import queries as change_queries
+from graph.changes import subscriptions as change_subscriptions
 from graph.collab import file_mutations as collab_changes
 from graph.collab import file_queries as collab_files
 from graph.collab import item_mutations as collab_row_changes
@@ -79,6 +80,7 @@ Query = create_type(
         collab_search.collab_search,
         people_queries.people,
         change_queries.changes,
+        change_subscriptions.change_subscriptions,
         links.person,
         links.last_contact,
         links.links,
@@ -121,6 +123,9 @@ Mutation = create_type(
         collab_row_changes.delete_list_item,
         child_tokens.create_child_token,
         child_tokens.revoke_child_token,
+        change_subscriptions.create_change_subscription,
+        change_subscriptions.rotate_change_subscription,
+        change_subscriptions.delete_change_subscription,
     ],
     description="Everything that can be changed; one field per request.",
 )

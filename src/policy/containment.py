@@ -350,6 +350,7 @@ SETTINGS: Mapping[str, SettingAlgebra] = MappingProxyType(
         "strict_parameters": SettingAlgebra("strictParameters", _never, _own),
         "quota": SettingAlgebra("quota", _quota, _own),
         "allow_children": SettingAlgebra("allowChildren", _flag, _both),
+        "subscriptions": SettingAlgebra("subscriptionsEnabled", _flag, _both),
         "documents": SettingAlgebra("documents", _documents, _common_rules),
         "documents_log_only": SettingAlgebra("documentsLogOnly", _documents, _common_rules),
     }

@@ -123,3 +123,17 @@ _SWITCH: Mapping[vocabulary.Surface, Callable[[Grant], bool]] = MappingProxyType
         vocabulary.Surface.COLLAB: lambda grant: grant.collab_enabled,
     }
 )
+
+
+class SubscriptionsNotAllowed(AccessDenied):
+    """The setting `subscriptionsEnabled` is false."""
+
+    def __init__(self) -> None:
+        message = "This token may not subscribe to changes: subscriptionsEnabled is false."
+        super().__init__(message, layer=vocabulary.Layer.OPERATION)
+
+
+def require_subscriptions_allowed(grant: Grant) -> None:
+    """Raise `SubscriptionsNotAllowed` unless the token may subscribe."""
+    if not grant.subscriptions:
+        raise SubscriptionsNotAllowed

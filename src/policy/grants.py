@@ -55,6 +55,7 @@ class Grant:
         requires_connection: Whether a write must name its account when it could go to several.
         strict_parameters: Whether unknown query parameters are refused unless the call is lenient.
         allow_children: Whether the holder may create child tokens.
+        subscriptions: Whether the holder may have URLs called when something changed.
         documents: The only calls that are allowed; None means all.
         documents_log_only: The only calls that are not noted in the decision log; None means all.
     """
@@ -89,6 +90,7 @@ class Grant:
     strict_parameters: bool
     quota: TokenQuota
     allow_children: bool
+    subscriptions: bool
     documents: DocumentRules | None
     documents_log_only: DocumentRules | None
     _hash: int = field(init=False, repr=False, compare=False)
@@ -144,6 +146,7 @@ class Grant:
             strict_parameters=value["strictParameters"] is True,
             quota=_quota(value["quota"]),
             allow_children=value["allowChildren"] is True,
+            subscriptions=value["subscriptionsEnabled"] is True,
             documents=read_documents(value["documents"]),
             documents_log_only=read_documents(value["documentsLogOnly"]),
         )
@@ -182,6 +185,7 @@ _WIDEST: Mapping[str, object] = MappingProxyType(
         "agentTools": vocabulary.AgentTools.GRAPH.value,
         "maskMode": vocabulary.MaskMode.BASIC.value,
         "allowChildren": True,
+        "subscriptionsEnabled": True,
     }
 )
 
@@ -288,6 +292,7 @@ _CLOSED: Mapping[str, object] = MappingProxyType(
         "strictParameters": True,
         "quota": MappingProxyType({"perMinute": 0}),
         "allowChildren": False,
+        "subscriptionsEnabled": False,
         "documents": (),
         "documentsLogOnly": (),
     }

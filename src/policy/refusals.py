@@ -17,6 +17,7 @@ Exceptions for what a caller may not do.
     │   ├── OutsideBoards            a board, or an item of it
     │   ├── NoWritableFields         no named column of an item may be written
     │   ├── ChildrenNotAllowed       the token may not create child tokens
+    │   ├── SubscriptionsNotAllowed  (policy.gates) the token may not subscribe to changes
     │   └── WiderThanParent          a child token would allow more than its parent
     ├── RecipientNotAllowed    403  the token's recipient rules exclude a recipient of the write
     ├── FieldNotVisible        403  a filter, sort or forward that would reveal a masked field

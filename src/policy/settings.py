@@ -269,6 +269,7 @@ _ROWS: tuple[tuple[str, object, Callable[[object], object]], ...] = (
     ("strictParameters", False, boolean),
     ("quota", None, quota),
     ("allowChildren", False, boolean),
+    ("subscriptionsEnabled", False, boolean),
     ("documents", ANY, documents),
     ("documentsLogOnly", ANY, documents),
 )

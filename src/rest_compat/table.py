@@ -164,6 +164,7 @@ changes = Prefix(
         costs=tuple((window, 1) for window in ("email", "calendar", "tasks", "collab")),
     ),
 )
+subscriptions = replace(changes, path="/api/access/subscriptions")
 people = Prefix(
     path="/api/access/people",
     folder="people",
@@ -274,4 +275,8 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     access.delete("/token/children/{childId}", "revoke_child_token"),
     access.get("/writes/{id}", "get_pending_write"),
     changes.get("", "list_changes"),
+    subscriptions.post("", "create_change_subscription", status=201),
+    access.get("/subscriptions", "list_change_subscriptions"),
+    access.delete("/subscriptions/{id}", "delete_change_subscription"),
+    access.post("/subscriptions/{id}/rotate", "rotate_change_subscription"),
 )

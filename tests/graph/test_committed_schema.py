@@ -109,7 +109,8 @@ def test_only_these_fields_are_open_to_every_token():
     open_fields = [
         name
         for name, requirement in requirements(schema.build()).items()
-        if not requirement.surface and not requirement.creates_children
+        if not any((requirement.surface, requirement.reads, requirement.creates_children))
+        and not requirement.subscribes
     ]
 
     own = ["accessToken", "childTokens", "pendingWrite", "revokeChildToken"]
@@ -128,7 +129,11 @@ def test_every_guarded_field_prints_its_requirement():
     printed = [line for line in printed if not line.startswith("directive")]
 
     needs = Graph(schema.build()).requirements.values()  # of root fields and edges
-    guarded = [need for need in needs if need.surface is not None or need.creates_children]
+    guarded = [
+        need
+        for need in needs
+        if need.surface or need.reads or need.creates_children or need.subscribes
+    ]
     assert len(printed) == len(guarded)
 
 

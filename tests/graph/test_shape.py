@@ -27,6 +27,7 @@ EVERYTHING = {
     "collabAccessEnabled": True,
     "allowedCollabOperations": ["all"],
     "allowChildren": True,
+    "subscriptionsEnabled": True,
 }
 # Root fields that are open to every token.
 OPEN = {

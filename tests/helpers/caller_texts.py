@@ -74,6 +74,7 @@ INPUTS: Mapping[str, Mapping[str, Any]] = {
     "UpdateFilePermissionInput": {"role": "reader"},
     "CreateListItemInput": {"fields": {"Title": "a"}},
     "UpdateListItemInput": {"fields": {"Title": "a"}},
+    "CreateChangeSubscriptionInput": {"url": "https://hooks.example/a", "surfaces": ["email"]},
     "CreateChildTokenInput": {
         "name": "n",
         "settings": {},

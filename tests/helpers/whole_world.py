@@ -29,6 +29,7 @@ SETTINGS = {
     **content_world.EVERYTHING,
     "allowedTaskOperations": ["all"],
     "allowChildren": True,
+    "subscriptionsEnabled": True,
 }
 
 

@@ -84,6 +84,7 @@ WIDEST = {
     "collabAccessEnabled": True,
     "collabAllowAllDefault": True,
     "allowChildren": True,
+    "subscriptionsEnabled": True,
     "allowedEmailOperations": ["all"],
     "allowedTaskOperations": ["all"],
     "allowedCollabOperations": ["all"],
@@ -109,6 +110,7 @@ class Generator:
             "collabAccessEnabled": self.flag,
             "collabAllowAllDefault": self.flag,
             "allowChildren": self.flag,
+            "subscriptionsEnabled": self.flag,
             "allowedEmailOperations": lambda: self.words([*EmailOp, "all", "read_only"]),
             "allowedTaskOperations": lambda: self.words([*TaskOp, "all"]),
             "allowedCollabOperations": lambda: self.words([*CollabOp, "all", "write_file"]),
@@ -251,6 +253,8 @@ def allowed_by_gates(caller):
         allowed.add(("graph tools",))
     if grant.allow_children:
         allowed.add(("children",))
+    if grant.subscriptions:
+        allowed.add(("subscriptions",))
     return allowed
 
 

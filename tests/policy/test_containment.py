@@ -146,6 +146,7 @@ SETTINGS = {
         {}, optional=dict.fromkeys(["perMinute", "perDay"], st.sampled_from(NUMBERS))
     ),
     "allowChildren": st.booleans(),
+    "subscriptionsEnabled": st.booleans(),
     "documents": documents,
     "documentsLogOnly": documents,
 }
@@ -238,6 +239,7 @@ QUESTIONS = {
         lambda grant, asked: on_its_account(grant, *asked),
     ),
     "allowChildren": ([0], lambda grant, _: grant.allow_children),
+    "subscriptionsEnabled": ([0], lambda grant, _: grant.subscriptions),
     "documents": (CALLS, lambda grant, names: runs(grant.documents, names)),
     "documentsLogOnly": (CALLS, lambda grant, names: runs(grant.documents_log_only, names)),
     "quota": (

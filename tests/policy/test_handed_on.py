@@ -53,6 +53,7 @@ VALUES = {
     "collabSearchTotals": ["visible", "unfiltered"],
     "quota": [{}, {"perMinute": 3}, {"perHour": 5, "perDay": 9}],
     "allowChildren": [True, False],
+    "subscriptionsEnabled": [True, False],
     "documents": ["any", "saved", ["inbox"]],
 }
 

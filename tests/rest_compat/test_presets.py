@@ -65,6 +65,8 @@ COLLAB_WRITES = {
 OWN = {"get_access_token", "list_task_providers", "get_pending_write"}  # any token may
 CHILDREN = {
     *("create_child_token", "list_child_tokens", "revoke_child_token"),
+    *("create_change_subscription", "list_change_subscriptions"),
+    *("rotate_change_subscription", "delete_change_subscription"),
 }
 FEED = {"list_changes"}  # with any listing that it follows
 ROWS = {

@@ -12,10 +12,14 @@ from paths import REPOSITORY
 from twenty_writes import WRITES, document_of, filled, upstream_writes
 
 from gateway.child_tokens import store
+from gateway.feeds import subscriptions
 
 PAGE = REPOSITORY / "docs/spec/refused-writes.md"
 DRY = {"dryRun": True}
 CHILDREN = "/api/access/token/children"
+SUBSCRIPTIONS = "/api/access/subscriptions"
+SUBSCRIBER = {"subscriptionsEnabled": True}
+NOT_THERE = {"id": "notasubscription"}
 NOBODY = {"recipientRules": {}}
 OTHERS = {"recipientRules": {"allow": ["@work.example"], "block": ["bo@work.example"]}}
 PARENT = {"allowChildren": True}
@@ -25,6 +29,9 @@ CALLS = {
     **WRITES,
     "createChildToken": ("POST", CHILDREN, NEW),
     "revokeChildToken": ("DELETE", f"{CHILDREN}/{{childId}}", None),
+    "createChangeSubscription": ("POST", SUBSCRIPTIONS, {"url": "https://hooks.example/wake"}),
+    "rotateChangeSubscription": ("POST", f"{SUBSCRIPTIONS}/{{id}}/rotate", None),
+    "deleteChangeSubscription": ("DELETE", f"{SUBSCRIPTIONS}/{{id}}", None),
 }
 
 
@@ -146,6 +153,28 @@ CASES = {
     "recipient that an ancestor does not allow": Case(
         write="sendEmail", narrower=OTHERS, generations=1
     ),
+    "subscription of a token without `subscriptionsEnabled`": Case(
+        write="createChangeSubscription", settings={"subscriptionsEnabled": False}
+    ),
+    "subscription that an ancestor does not allow": Case(
+        write="createChangeSubscription",
+        settings=SUBSCRIBER,
+        narrower={"subscriptionsEnabled": False},
+        generations=1,
+    ),
+    "dry run of a subscription": Case(
+        write="createChangeSubscription", settings=SUBSCRIBER, asked=DRY
+    ),
+    "subscription of a URL that cannot be called": Case(
+        write="createChangeSubscription", settings=SUBSCRIBER, body={"url": "https://10.0.0.1/x"}
+    ),
+    "sixth subscription": Case(write="createChangeSubscription", settings=SUBSCRIBER),
+    "new secret of an unknown subscription": Case(
+        write="rotateChangeSubscription", settings=SUBSCRIBER, ids=NOT_THERE
+    ),
+    "end of an unknown subscription": Case(
+        write="deleteChangeSubscription", settings=SUBSCRIBER, ids=NOT_THERE
+    ),
 }
 # The rows that other tests below hold.
 OTHER_ROWS = {
@@ -169,7 +198,7 @@ ROWS = rows()
 
 def test_every_row_is_held_by_a_test():
     assert list(ROWS) == sorted(set(CASES) | OTHER_ROWS, key=list(ROWS).index)
-    assert len(ROWS) == 44
+    assert len(ROWS) == 51
     held_alike = {name: tuple(cells[3:]) for name, cells in ROWS.items() if name in CASES}
     assert set(held_alike.values()) == {("same", "same", "same", "as REST")}
 
@@ -207,6 +236,8 @@ def prepare(whole, row, ids, monkeypatch):
     oldest = f"/api/access-tokens/{ids[-1]}"
     if row == "101st living child":
         monkeypatch.setattr(store, "MAX_CHILDREN", 0)
+    elif row == "sixth subscription":
+        monkeypatch.setattr(subscriptions, "MAX_SUBSCRIPTIONS", 0)
     elif row == "child of a revoked token":
         assert whole.call("DELETE", oldest)[0].status_code == 204
     elif row == "child of an expired token":

@@ -18,7 +18,7 @@ def _all_but(words: Sequence[str], *hidden: str) -> list[str]:
 def profiles() -> Mapping[str, Mapping[str, object]]:
     """Return the settings of each of the demo's tokens."""
     return {
-        "full": {**_ALL_ON, "allowChildren": True},
+        "full": {**_ALL_ON, "allowChildren": True, "subscriptionsEnabled": True},
         "reader": PRESETS[Preset.READER].settings,
         "masked": {
             **_ALL_ON,

@@ -18,7 +18,7 @@ from gateway.store.cleanup import delete_in_slices
 from gateway.store.clock import StatementClock
 from gateway.store.conflicts import retried
 from gateway.store.database import Database, StorageUnavailable
-from gateway.store.further_tables import FeedStateRow
+from gateway.store.further_tables import FeedStateRow, FeedSubscription
 from graph.changes import state
 from graph.changes.state import FeedState
 
@@ -74,14 +74,20 @@ class FeedStateStore:
 
     async def newest(self, token_id: int, state_id: str) -> str | None:
         """
-        Return the newest state of the feed of a state; None: not kept.
+        Return the newest state of the feed of a state, but for starts of wake-ups; None: not kept.
 
         Raises:
             StorageUnavailable: The database did not answer.
         """
         mine = col(FeedStateRow.id) == state_id, col(FeedStateRow.token_id) == token_id
         feed = select(col(FeedStateRow.feed)).where(*mine).scalar_subquery()
-        states = select(col(FeedStateRow.id)).where(col(FeedStateRow.feed) == feed)
+        # The start of a wake-up is a copy of a later state: nobody was told what came before it.
+        is_copy = select(FeedSubscription.id).where(
+            col(FeedSubscription.start) == col(FeedStateRow.id)
+        )
+        states = select(col(FeedStateRow.id)).where(
+            col(FeedStateRow.feed) == feed, ~is_copy.exists() | (col(FeedStateRow.id) == state_id)
+        )
         async with self._database.reading() as session:
             return (await session.exec(states.order_by(*_NEWEST_FIRST).limit(1))).first()
 
@@ -104,7 +110,7 @@ class FeedStateStore:
     async def sweep(self) -> int:
         """Delete the states of feeds that are not used any more; return how many."""
         used = col(FeedStateRow.used_at)
-        is_over = used <= self._now() - UNUSED_MS
+        is_over = (used <= self._now() - UNUSED_MS) & ~_is_subscribed()
         return await delete_in_slices(self._database, FeedStateRow, is_over, by=used)
 
     @retried
@@ -132,6 +138,13 @@ class FeedStateStore:
             await _delete(session, of_feed, col(FeedStateRow.id).not_in(lasting))
             if after is None:
                 await _delete_oldest_feeds(session, token_id)
+            else:
+                is_start = (
+                    col(FeedSubscription.token_id) == token_id,
+                    col(FeedSubscription.start) == after,
+                )
+                pulled = update(FeedSubscription).where(*is_start).values(is_pulled=True)
+                await session.exec(pulled)
 
     @retried
     async def _touch(self, feed: str) -> None:
@@ -167,7 +180,13 @@ async def _delete_oldest_feeds(session: AsyncSession, token_id: int) -> None:
 
 
 async def _delete(session: AsyncSession, *conditions: ColumnElement[bool]) -> None:
-    await session.exec(delete(FeedStateRow).where(*conditions))
+    await session.exec(delete(FeedStateRow).where(*conditions, ~_is_subscribed()))
+
+
+def _is_subscribed() -> ColumnElement[bool]:
+    """Return whether a subscription needs a state."""
+    needed = col(FeedStateRow.id).in_((col(FeedSubscription.start), col(FeedSubscription.position)))
+    return select(FeedSubscription.id).where(needed).exists()
 
 
 def _context(state_id: str) -> str:

@@ -142,6 +142,7 @@ class RequestEntry:
             child_tokens=self._services.child_tokens.of(caller),
             held_writes=self._services.held_writes.of(caller),
             feeds=self._services.feed_states.of(caller.token_id),
+            subscriptions=self._services.subscriptions.of(caller.token_id),
             narrow_mail=narrow_mail,
             **self._services.accounts.ports_for(caller, costs),
         )

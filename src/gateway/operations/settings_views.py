@@ -200,6 +200,9 @@ class TokenSettings(TypedDict):
     allowChildren: Annotated[
         bool, about("Whether the holder may create child tokens, which only narrow.")
     ]
+    subscriptionsEnabled: Annotated[
+        bool, about("Whether the holder may have URLs called when something changed.")
+    ]
     documents: Annotated[
         Any,
         about(

@@ -149,6 +149,38 @@ class FeedStateRow(columns.Row, table=True):
     used_at: int = columns.timestamp()
 
 
+class FeedSubscription(columns.Row, table=True):
+    """
+    A target of wake-ups that is called when a feed has rows (docs/spec/changes.md#subscriptions).
+
+    Attributes:
+        id: That of the target, with which the row is deleted.
+        position: The state of a feed of its own up to which the gateway has looked.
+        start: The state that calls name: at *position* or before it. Both are kept.
+        is_pulled: Whether the holder has gone on from *start*; until then it stays the same.
+        due_at: When to look next; while a process looks, when another one may.
+        failures: Looks in a row that failed.
+    """
+
+    __tablename__ = "feed_subscriptions"
+    __table_args__ = (
+        sa.Index("ix_feed_subscriptions_token_id", "token_id"),
+        sa.Index("ix_feed_subscriptions_due_at", "due_at"),
+    )
+
+    id: str = Field(
+        sa_column=sa.Column(
+            sa.String(16), sa.ForeignKey("webhook_targets.id", ondelete="CASCADE"), primary_key=True
+        )
+    )
+    token_id: int = columns.foreign_key("access_tokens.id")
+    position: str = Field(max_length=16)
+    start: str = Field(max_length=16)
+    is_pulled: bool
+    due_at: int = columns.timestamp()
+    failures: int
+
+
 class ApproverRow(columns.Row, table=True):
     """
     A person who releases and rejects held writes, and may do nothing else.

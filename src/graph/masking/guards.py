@@ -69,6 +69,7 @@ class Requirement(msgspec.Struct, frozen=True, eq=False):
         reveals: Mask words that every answer would reveal, in the same way.
         shows: Mask words that every answer shows, which must be visible in every `maskMode`.
         creates_children: Whether the token must be allowed to create child tokens.
+        subscribes: Whether it must be allowed to have URLs called when something changed.
     """
 
     surface: Surface | None
@@ -82,6 +83,8 @@ class Requirement(msgspec.Struct, frozen=True, eq=False):
     reveals: tuple[Field, ...] = ()
     shows: tuple[Field, ...] = ()
     creates_children: bool = False
+    subscribes: bool = False
+
     @property
     def reads(self) -> tuple[Surface, ...]:
         """The surfaces that it may read and is charged to, where *surface* does not say it."""
@@ -98,6 +101,8 @@ class Requirement(msgspec.Struct, frozen=True, eq=False):
         """
         if self.creates_children:
             caller.require_children_allowed()
+        if self.subscribes:
+            gates.require_subscriptions_allowed(caller.grant)
         if self.reads:
             gates.passing(
                 self.operations, lambda each: caller.admit(WORD_TYPES[type(each)].surface, each)
@@ -280,6 +285,22 @@ def unguarded(*, max_limit: int = 1) -> Callable[[Callable[P, Awaitable[R]]], St
 def for_parents() -> Callable[[Callable[P, Awaitable[R]]], StrawberryField]:
     """Make a root field that is open to the tokens that may create child tokens."""
     requirement = Requirement(None, creates_children=True)
+    return _without_effect(requirement, Requires(setting="allowChildren"))
+
+
+def for_subscribers(
+    *operations: Operation,
+) -> Callable[[Callable[P, Awaitable[R]]], StrawberryField]:
+    """Make a root field for tokens that may subscribe, and have one of *operations*, if any."""
+    requirement = Requirement(None, operations, subscribes=True)
+    any_of = [operation.value for operation in operations] or strawberry.UNSET
+    return _without_effect(requirement, Requires(any_of=any_of, setting="subscriptionsEnabled"))
+
+
+def _without_effect(
+    requirement: Requirement, directive: Requires
+) -> Callable[[Callable[P, Awaitable[R]]], StrawberryField]:
+    """Make a root field that changes the gateway alone: its mutation has no effect to show."""
 
     def field(resolver: Callable[P, Awaitable[R]]) -> StrawberryField:
         root = to_camel_case(resolver.__name__)
@@ -291,7 +312,7 @@ def for_parents() -> Callable[[Callable[P, Awaitable[R]]], StrawberryField]:
             wellformed.check(kwargs, root=root, called=info.argument_name)
             return await resolver(*args, **kwargs)
 
-        return _field(admitted, requirement, [Requires(setting="allowChildren")])
+        return _field(admitted, requirement, [directive])
 
     return field
 

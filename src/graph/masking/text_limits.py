@@ -97,6 +97,8 @@ ARGUMENTS: Mapping[str, TextLimit] = MappingProxyType(
         "listId": _ID,
         "permissionId": TextLimit(512, code=None),
         "pendingWrite.id": TextLimit(22, code=None),
+        "rotateChangeSubscription.id": TextLimit(16, code=None),
+        "deleteChangeSubscription.id": TextLimit(16, code=None),
     }
 )
 
@@ -134,6 +136,8 @@ MEMBERS: Mapping[str, TextLimit] = MappingProxyType(
         "ShareDriveFileInput.domain": TextLimit(255),
         "ShareDriveFileInput.message": TextLimit(2000),
         "CreateChildTokenInput.name": TextLimit(100),
+        "CreateChangeSubscriptionInput.url": TextLimit(2000, code=Code.VALIDATION_ERROR),
+        "CreateChangeSubscriptionInput.surfaces": TextLimit(100),
         "ChildTokenRuleInput.ruleType": TextLimit(100),
         "ChildTokenRuleInput.pattern": TextLimit(1024),
         "ChildTokenRuleInput.action": TextLimit(100),

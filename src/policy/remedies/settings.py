@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from policy import refusals, timeframe, vocabulary
 from policy.documents import ANY
-from policy.gates import Connection
+from policy.gates import Connection, SubscriptionsNotAllowed
 from policy.grants import Grant
 from policy.recipients import EVERYONE, RecipientRules, normalize, patterns_of
 from policy.remedies import rules
@@ -122,6 +122,10 @@ def _raise_access_level(refusal: refusals.AccessDenied, _: TokenState) -> Iterab
 def _allow_children(refusal: refusals.ChildrenNotAllowed, _: TokenState) -> Iterable[Remedy]:
     if not refusal.allowed:
         yield (SetValue("allowChildren", value=True),)
+
+
+def _allow_subscriptions(_: SubscriptionsNotAllowed, __: TokenState) -> Iterable[Remedy]:
+    yield (SetValue("subscriptionsEnabled", value=True),)
 
 
 def _set_default_provider(refusal: refusals.InvalidInput, _: TokenState) -> Iterable[Remedy]:
@@ -233,6 +237,7 @@ _FINDERS: Mapping[type, Callable[[Any, TokenState], Iterable[Remedy]]] = Mapping
         refusals.OutsideBoards: _allow_board,
         refusals.NoWritableFields: _allow_columns,
         refusals.ChildrenNotAllowed: _allow_children,
+        SubscriptionsNotAllowed: _allow_subscriptions,
         refusals.WiderThanParent: _nothing,
         refusals.Blocked: _change_rules,
         refusals.NotFound: _allow_connection,

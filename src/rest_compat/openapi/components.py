@@ -44,11 +44,9 @@ _RESOURCES_IN_QUERIES = frozenset({Surface.CALENDAR, Surface.COLLAB})
 
 def error_statuses(endpoint: Endpoint) -> list[int]:
     """Return the error statuses of *endpoint*, in order."""
-    statuses = {400, 401, 429, 500, 503}
+    statuses = {400, 401, 403, 422, 429, 500, 503}
     if endpoint.surface is not None:
-        statuses |= {403, 422, 502, 504}
-    elif endpoint.method == "POST":  # of a child token
-        statuses |= {403, 422}
+        statuses |= {502, 504}
     names_resource = "{" in endpoint.path or endpoint.surface in _RESOURCES_IN_QUERIES
     if names_resource or (endpoint.surface is not None and endpoint.method == "POST"):
         statuses.add(404)

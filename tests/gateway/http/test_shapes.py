@@ -83,7 +83,7 @@ def root_fields(shape):
 def is_closed(error):
     """Tell whether the surface, the kind of connection or the operation was refused."""
     extensions = error["extensions"]
-    words = ("free and busy", "may not create child tokens")
+    words = ("free and busy", "may not create child tokens", "may not subscribe to changes")
     return extensions["code"] in generated.CLOSED or any(word in error["message"] for word in words)
 
 
