@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gateway.connections import oauth_flow
+from gateway.feeds import states, streams, subscriptions
 from gateway.http import admission_control, attachment_links, protocol
 from gateway.management import rules as rule_bodies
 from gateway.operations import tokens
@@ -12,6 +13,7 @@ from gateway.settings import Settings
 from gateway.store import uploads
 from gateway.store.idempotency import store as idempotency
 from graph import file_content, page_tokens
+from graph.changes import queries
 from graph.collab import file_queries, item_queries, search_queries, site_queries
 from graph.documents import cost_limits
 from graph.documents import variables as document_variables
@@ -70,6 +72,7 @@ def _groups() -> Iterator[tuple[str, Sequence[Limit]]]:
     yield "Texts of arguments, parameters and members", list(_texts())
     yield "GraphQL documents", _documents()
     yield "Times", _times()
+    yield "Feed of changes", tuple(_changes())
     yield "A worker", list(_worker())
 
 
@@ -178,6 +181,18 @@ def _times() -> Sequence[Limit]:
         ),
         Limit("wait of a request for its turn", f"{admission_control.QUEUE_SECONDS:g} seconds"),
     )
+
+
+def _changes() -> Iterator[Limit]:
+    yield Limit("rows of one answer", f"{queries.MAX_LIMIT}; more is lowered")
+    yield Limit("feeds of one token", f"{states.MAX_FEEDS}; the oldest go")
+    kept = states.KEPT_STATES
+    yield Limit("cursors of one feed that are kept", f"{kept}, and the one that was used last")
+    yield Limit("streams of one token in one process", str(streams.MAX_OF_TOKEN))
+    yield Limit("streams in one process", _number(streams.MAX_OF_PROCESS))
+    yield Limit("subscriptions of one token", str(subscriptions.MAX_SUBSCRIPTIONS))
+    seconds = Settings.model_fields["feed_poll_seconds"].default
+    yield Limit("time between two looks for changes", f"{seconds} s", "AGW_FEED_POLL_SECONDS")
 
 
 def _worker() -> Iterator[Limit]:

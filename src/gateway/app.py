@@ -16,6 +16,7 @@ from starlette.types import Receive, Scope, Send
 
 from gateway.connections.recheck import ConnectionRecheck
 from gateway.documents import prepared
+from gateway.feeds.stream import ChangesStream
 from gateway.http import api_descriptions, client_addresses, graphql_endpoint, health
 from gateway.http import connection_limits as limits
 from gateway.http.admission_control import AdmissionControl
@@ -24,6 +25,7 @@ from gateway.http.dispatch import Dispatcher, LateApplication
 from gateway.http.documents import explain
 from gateway.http.graphql_call import Rows, mutation_rows
 from gateway.http.middleware import CommonMiddleware
+from gateway.http.request_state import end_turn
 from gateway.http.sandbox_mount import DemoToken, SandboxApp, forgetting_faults
 from gateway.infrastructure import Clock, Infrastructure
 from gateway.lifecycle import Lifecycle, Worker
@@ -34,9 +36,11 @@ from gateway.settings import Settings
 from gateway.store.cleanup import HourlyCleanup
 from gateway.store.serving import ServingLease
 from providers.http.origins import Origins
+from rest_compat.endpoint import Responder
+from rest_compat.readers import READERS
 from rest_compat.router import Router as RestRouter
 from rest_compat.router import rest_app
-from rest_compat.table import ENDPOINTS
+from rest_compat.table import ENDPOINTS, changes
 
 if TYPE_CHECKING:  # imported when it is first asked
     from fastapi import FastAPI
@@ -76,8 +80,9 @@ class Gateway:
         )
 
     def begin_drain(self) -> None:
-        """Be unready, and close each connection after its next response; all is answered."""
+        """Be unready, end streams, and close each connection after its next response."""
         self.lifecycle.draining = True
+        self.services.streams.stop()
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator["Gateway"]:
@@ -112,24 +117,21 @@ def assemble(
     lifecycle = Lifecycle(
         database=base.database,
         workers=_workers(services, base),
-        closers=_closers(base),
+        closers=(services.streams.aclose, *_closers(base)),
         migrates=settings.migrate,
     )
-    graphql = graphql_endpoint.endpoint(
-        calls, prepared.graph(), services.documents, _mutation_rows()
-    )
-    table = _table(services)
+    graph = prepared.graph()
+    graphql = graphql_endpoint.endpoint(calls, graph, services.documents, _mutation_rows())
+    stream = _stream(services)
     mounted = sandbox and forgetting_faults(sandbox, base.clients)
     app = _late_application(services, sandbox=mounted, demo=demo)
     middleware = CommonMiddleware(
         Dispatcher(
             app,
-            table=table,
+            table=_table(services, stream),
             graphql=graphql,
-            rest_of=graphql_endpoint.rest_of(
-                calls, prepared.graph(), services.documents, settings.base_url
-            ),
-            explain=explain.explain(calls, prepared.graph(), services.documents),
+            rest_of=graphql_endpoint.rest_of(calls, graph, services.documents, settings.base_url),
+            explain=explain.explain(calls, graph, services.documents),
             probes=health.probes(services, base.metrics, lifecycle),
             entry=entry,
             agents=_agents(services, clock),
@@ -144,11 +146,12 @@ def assemble(
         metrics=base.metrics,
         tracing=base.tracing,
     )
+    services.streams.app = middleware
     return Gateway(services=services, app=app, lifecycle=lifecycle, middleware=middleware)
 
 
-def _table(services: Services) -> RestRouter:
-    return rest_app(
+def _table(services: Services, stream: ChangesStream) -> RestRouter:
+    table = rest_app(
         services.rows,
         prepare=prepared.of_table,
         calls=services.calls,
@@ -158,6 +161,19 @@ def _table(services: Services) -> RestRouter:
         strict=services.settings.strict_parameters,
         base_url=services.settings.base_url,
     )
+    table.add(stream)
+    return table
+
+
+def _stream(services: Services) -> ChangesStream:
+    feed = Responder(
+        endpoint=changes.get("", "list_changes"),
+        prepare=prepared.of_table,
+        calls=services.calls,
+        reader=READERS["json"],
+        strict=services.settings.strict_parameters,
+    )
+    return ChangesStream(feed, services.streams, end_turn)
 
 
 def _agents(services: Services, clock: Clock) -> "LateApplication[ASGIApp]":

@@ -106,6 +106,9 @@ class Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Serve the connections that the kernel has accepted already, then stop."""
         loop = asyncio.get_running_loop()
+        begin_drain = getattr(self.config.loaded_app, "begin_drain", None)  # the sandbox has none
+        if begin_drain is not None and self._drains_until is None:
+            begin_drain()  # responses that end with the process only end now
         for listener in sockets or []:
             loop.remove_reader(listener)
             # The end of listening resets what waits, and a load balancer that had sent a POST would

@@ -28,6 +28,7 @@ from gateway.documents import prepared
 from gateway.documents.stored import StoredDocuments
 from gateway.feed_polls import Polls
 from gateway.feeds.states import FeedStateStore
+from gateway.feeds.streams import Streams
 from gateway.feeds.subscriptions import SubscriptionStore
 from gateway.held_writes.store import HeldWriteStore
 from gateway.http.attachment_links import AttachmentLinks
@@ -45,6 +46,7 @@ from gateway.store.idempotency.store import IdempotencyStore
 from gateway.store.uploads import UploadStore
 from gateway.webhooks.sender import WebhookSender
 from policy.vocabulary import Surface
+from providers.catalogue.tables import WITHOUT_HTTP
 from rest_compat.table import ENDPOINTS, Endpoint
 
 if TYPE_CHECKING:
@@ -189,9 +191,25 @@ class Services:
         return FeedStateStore(self.database, self.keyring)
 
     @cached_property
+    def streams(self) -> Streams:
+        seconds = self.settings.feed_poll_seconds
+        return Streams(
+            self.authenticator,
+            self.feed_states,
+            self.keyring,
+            poll_seconds=seconds,
+            waitable=self.waitable,
+        )
+
+    @cached_property
     def subscriptions(self) -> SubscriptionStore:
         seconds = self.settings.feed_poll_seconds
         return SubscriptionStore(self.database, self.keyring, self.feed_states, seconds)
+
+    @cached_property
+    def waitable(self) -> frozenset[str]:
+        """The providers whose mailboxes wake polls."""
+        return WITHOUT_HTTP
 
     @cached_property
     def polls(self) -> Polls:

@@ -8,7 +8,7 @@ empty segment is an empty id (which the graph refuses), and a trailing slash is 
 
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol
 
 from starlette.types import Receive, Scope, Send
 
@@ -73,7 +73,17 @@ def rest_app(  # noqa: PLR0913 - each is a part of the process
     return table
 
 
-Row = Responder | DescriptionResponder | GraphqlOfResponder
+class Row(Protocol):
+    """Handler of a path: a row of the table, or a call without one."""
+
+    @property
+    def endpoint(self) -> Endpoint: ...
+
+    def respond(
+        self, request: RestRequest, path: Mapping[str, str], /
+    ) -> Coroutine[Any, Any, RestResponse]: ...
+
+    def refuse(self, refusal: BaseException, scope: Scope, /) -> RestResponse: ...
 
 
 class Router:

@@ -66,10 +66,11 @@ class _Caller:
 class Slot:
     """The slot of one running request."""
 
-    __slots__ = ("caller",)
+    __slots__ = ("caller", "is_taken")
 
     def __init__(self, caller: _Caller) -> None:
         self.caller = caller
+        self.is_taken = True
 
 
 class AdmissionControl:
@@ -116,7 +117,10 @@ class AdmissionControl:
         return await self._wait(caller)
 
     def release(self, slot: Slot) -> None:
-        """End the request that *slot* was taken for."""
+        """End the request that *slot* was taken for, once."""
+        if not slot.is_taken:
+            return
+        slot.is_taken = False
         self._recent.pop(slot, None)
         slot.caller.running -= 1
         self._forget_idle(slot.caller)

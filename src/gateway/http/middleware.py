@@ -10,6 +10,7 @@ import re
 import time
 import traceback
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 from uuid import uuid4
 
@@ -143,6 +144,7 @@ class CommonMiddleware:
         if slot is None:
             await self._refuse(scope, Overloaded(), send)
             return
+        current.end_turn = partial(self._admission.release, slot)
         try:
             await self.app(scope, receive, send)
         finally:

@@ -1,5 +1,6 @@
 """The state of one request, from the middleware to the record of its decision."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -31,6 +32,7 @@ class RequestState(msgspec.Struct):
         record: What the request's row of the decision log is made from; None before there is one.
         by_link: Whether the credential is a signed link instead of a token.
         caller: The caller, if it was authenticated before the call was known.
+        end_turn: Gives its slot of `admission_control` to others, though its response goes on.
     """
 
     request_id: str
@@ -43,6 +45,7 @@ class RequestState(msgspec.Struct):
     record: RequestRecord | None = None
     by_link: bool = False
     caller: Caller | None = None
+    end_turn: Callable[[], None] = lambda: None
 
     @property
     def denial(self) -> Denial | None:
@@ -65,3 +68,8 @@ def request_state(scope: Scope) -> RequestState:
     """Return the state of the request that *scope* describes; a new one outside the middleware."""
     state = scope.get(KEY)
     return state if isinstance(state, RequestState) else RequestState(str(uuid4()))
+
+
+def end_turn(scope: Scope) -> None:
+    """Give the slot of a request to others, though its response goes on."""
+    request_state(scope).end_turn()

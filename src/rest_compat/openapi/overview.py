@@ -52,6 +52,11 @@ also the header `X-Request-Id`; the operator finds the call by it.
 When one of several accounts does not answer, the results of the others are returned, and
 `authWarnings` names the account. With `Prefer: partial=fail` the call fails instead.
 
+## Changes
+
+`GET /api/access/changes/stream?since=…` sends an event (`text/event-stream`) whenever
+`GET /api/access/changes` would give rows from a cursor.
+
 ## Limits
 
 The headers `X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-RateLimit-Reset` describe the
