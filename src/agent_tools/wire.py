@@ -24,6 +24,8 @@ _VERSION = "io.modelcontextprotocol/protocolVersion"
 _CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 _SERVER = "io.modelcontextprotocol/serverInfo"
 
+_NAMES = {"tools/call": "name", "resources/read": "uri"}  # what `Mcp-Name` mirrors
+
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
@@ -123,8 +125,8 @@ def _require_mirrored(
         "MCP-Protocol-Version": (header, version),
         "Mcp-Method": (request.header("mcp-method"), method),
     }
-    if method == "tools/call":
-        mirrored["Mcp-Name"] = (_decoded(request.header("mcp-name")), params.get("name"))
+    if (named := _NAMES.get(method)) is not None:
+        mirrored["Mcp-Name"] = (_decoded(request.header("mcp-name")), params.get(named))
     for name, (sent, value) in mirrored.items():
         if sent is None or sent != value:
             raise WireError(HEADER_MISMATCH, f"The header {name} must be as in the body.")
@@ -164,6 +166,15 @@ def error_response(error: WireError, message: Message | None) -> RestResponse:
     return RestResponse(
         status=200 if is_legacy else error.status, body=orjson.dumps({**body, "error": described})
     )
+
+
+def refused(error: Mapping[str, Any], *, bad_request: int = PARSE_ERROR) -> WireError:
+    """Return the protocol error for *error*, as GraphQL describes it; *bad_request*: for 400."""
+    about = error["extensions"]
+    status, known = about["httpStatus"], ("code", "retryAfter")
+    data = {name: about[name] for name in known if name in about}
+    number = bad_request if status == 400 else REFUSED
+    return WireError(number, error["message"], status=status, data=data)
 
 
 def server_info(version: str) -> Mapping[str, str]:

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 from graphql import GraphQLField, GraphQLSchema
-from starlette.types import Scope
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agent_tools.endpoint import AgentEndpoint
 from agent_tools.ports import Facts, SavedTool
 from gateway.documents import checks, prepared
+from gateway.feeds.agent_feed import AgentFeed
+from gateway.feeds.stream import ChangesStream
+from gateway.feeds.streams import POLL
 from gateway.http.dispatch import CONSOLE
 from gateway.http.entry import MANAGEMENT_COST
 from gateway.http.graphql_call import GraphQLCall
@@ -29,6 +32,7 @@ from providers.bounded_map import BoundedMap
 from rest_compat.endpoint import Responder
 from rest_compat.readers import READERS
 from rest_compat.request import RestRequest
+from rest_compat.responses import send_response
 from rest_compat.table import ENDPOINTS, Endpoint
 
 if TYPE_CHECKING:
@@ -40,8 +44,11 @@ _CHECKED = 2_048  # texts of saved documents, per process
 
 
 def application(
-    services: "Services", rows: Mapping[str, Endpoint], clock: Callable[[], float]
-) -> AgentEndpoint:
+    services: "Services",
+    rows: Mapping[str, Endpoint],
+    stream: ChangesStream,
+    clock: Callable[[], float],
+) -> ASGIApp:
     """Build the application; *rows* are the calls of REST that write, by root field."""
     base = Responder(
         endpoint=ENDPOINTS[0],
@@ -49,9 +56,10 @@ def application(
         calls=services.calls,
         reader=READERS["json"],
     )
-    return AgentEndpoint(
+    endpoint = AgentEndpoint(
         AgentServices(services, prepared.graph()),
         base,
+        AgentFeed(stream),
         rows=rows,
         base_url=services.settings.base_url,
         version=API_VERSION,
@@ -62,6 +70,16 @@ def application(
         structured=services.settings.agents_structured_content,
         clock=clock,
     )
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        if POLL not in scope:
+            await endpoint(scope, receive, send)
+            return
+        scope["state"]["route"] = AGENTS_PATH
+        response = await stream.respond(RestRequest(scope, receive), {})
+        await send_response(response, send, head=False)
+
+    return serve
 
 
 class AgentToken(msgspec.Struct, frozen=True, dict=True):

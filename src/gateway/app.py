@@ -134,7 +134,7 @@ def assemble(
             explain=explain.explain(calls, graph, services.documents),
             probes=health.probes(services, base.metrics, lifecycle),
             entry=entry,
-            agents=_agents(services, clock),
+            agents=_agents(services, stream, clock),
             admin_port=settings.admin_port,
         ),
         read_rate_state=entry.read_rate_state,
@@ -176,13 +176,13 @@ def _stream(services: Services) -> ChangesStream:
     return ChangesStream(feed, services.streams, end_turn)
 
 
-def _agents(services: Services, clock: Clock) -> "LateApplication[ASGIApp]":
+def _agents(services: Services, stream: ChangesStream, clock: Clock) -> "LateApplication[ASGIApp]":
     """Return the application of agents, which is imported for the first of them."""
 
     def build() -> "ASGIApp":
         from gateway import agents  # noqa: PLC0415 - see above
 
-        return agents.application(services, _mutation_rows(), clock)
+        return agents.application(services, _mutation_rows(), stream, clock)
 
     return LateApplication(build)
 

@@ -18,7 +18,7 @@ async def test_it_tells_what_it_speaks(shared_client):
     assert result == {
         "resultType": "complete",
         "supportedVersions": ["2026-07-28"],
-        "capabilities": {"tools": {}},
+        "capabilities": {"tools": {"listChanged": True}, "resources": {"subscribe": True}},
         "ttlMs": 60_000,
         "cacheScope": "private",
         "_meta": ABOUT,
@@ -114,7 +114,7 @@ async def test_an_unknown_version_is_told_the_known_ones(shared_client):
     }
 
 
-@pytest.mark.parametrize("method", ["initialize", "ping", "resources/list", "sampling/x"])
+@pytest.mark.parametrize("method", ["initialize", "ping", "prompts/list", "sampling/x"])
 async def test_a_method_that_is_not_served_is_404(shared_client, method):
     response = await Agent(shared_client).send(method)
 

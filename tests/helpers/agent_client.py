@@ -41,8 +41,8 @@ def modern(
         "params": {**(params or {}), "_meta": meta},
     }
     headers = {"MCP-Protocol-Version": VERSION, "Mcp-Method": method}
-    if method == "tools/call":
-        headers["Mcp-Name"] = body["params"]["name"]
+    if (named := {"tools/call": "name", "resources/read": "uri"}.get(method)) is not None:
+        headers["Mcp-Name"] = body["params"][named]
     return body, headers
 
 

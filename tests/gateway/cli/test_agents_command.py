@@ -8,6 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from agent_client import legacy, modern
 
+from gateway.cli.commands.agents import Forwarder
 from policy.grants import Grant, validate
 from policy.presets import AGENT_PRESETS, AgentPreset
 
@@ -15,6 +16,11 @@ ANSWERS = {
     "tools/list": {"jsonrpc": "2.0", "id": 1, "result": {"tools": []}},
     "broken": {"error": "OVERLOADED", "message": "Try again."},
 }
+LISTEN = "subscriptions/listen"
+STREAM = (
+    {"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged", "params": {}},
+    {"jsonrpc": "2.0", "id": 1, "result": {"resultType": "complete"}},
+)
 
 
 @pytest.fixture
@@ -32,7 +38,16 @@ def gateway(requests):
         def do_POST(self):
             body = self.rfile.read(int(self.headers["content-length"]))
             requests.append((self.path, dict(self.headers.items()), body))
-            answer = ANSWERS.get(json.loads(body).get("method"))
+            method = json.loads(body).get("method")
+            if method == LISTEN:
+                self.send_response(200)
+                self.send_header("Content-Type", "text/event-stream")
+                self.end_headers()
+                for each in STREAM:
+                    self.wfile.write(b"data: %b\n\n" % json.dumps(each).encode())
+                    self.wfile.write(b":\n\n")
+                return
+            answer = ANSWERS.get(method)
             self.send_response(200 if answer else 202)
             self.end_headers()
             self.wfile.write(json.dumps(answer).encode() if answer else b"")
@@ -85,6 +100,21 @@ def test_messages_are_forwarded_with_the_token_and_mirrored_headers(tmp_path, ru
         if b"_meta" in body
     ]
     assert [{name: each[name.lower()] for name in headers} for each in mirrored] == [headers]
+
+
+def test_each_message_of_a_stream_is_a_line_until_it_is_cancelled():
+    message = json.dumps(modern(LISTEN, {"notifications": {}})[0])
+    with gateway([]) as url:
+        forwarder = Forwarder(url, "agw_secret")
+        assert [json.loads(line) for line in forwarder.answers(message)] == list(STREAM)
+
+        answers = forwarder.answers(message)
+        assert json.loads(next(answers)) == STREAM[0]
+        cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled"}
+        for id_ in (2, 1):
+            note = json.dumps({**cancelled, "params": {"requestId": id_}})
+            assert list(forwarder.answers(note)) == []
+        assert list(answers) == []
 
 
 def test_a_gateway_that_is_not_there_is_an_answer(run, tmp_path):

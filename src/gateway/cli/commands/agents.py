@@ -8,10 +8,11 @@ import typer
 from gateway.cli.commands.query import TOKEN, token_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 PATH = "/mcp"
 THREADS = 4  # calls at the same time
+_LISTEN, _CANCELLED = "subscriptions/listen", "notifications/cancelled"
 _META = "io.modelcontextprotocol/protocolVersion"
 
 
@@ -29,7 +30,7 @@ def agents(
     """
     import sys
     from concurrent.futures import ThreadPoolExecutor
-    from threading import Lock
+    from threading import Lock, Thread
 
     from gateway.cli.console import failures_as_sentences
 
@@ -37,15 +38,16 @@ def agents(
         forwarder, writing = Forwarder(url, token_text(token_file)), Lock()
 
     def answer(line: str) -> None:
-        response = forwarder.answer(line)
-        if response is not None:
+        for response in forwarder.answers(line):
             with writing:
                 sys.stdout.write(response + "\n")
                 sys.stdout.flush()
 
     with ThreadPoolExecutor(THREADS) as pool:
-        for line in sys.stdin:
-            if line.strip():
+        for line in filter(str.strip, sys.stdin):
+            if _LISTEN in line:  # it lasts
+                Thread(target=answer, args=(line,), daemon=True).start()
+            else:
                 pool.submit(answer, line)
 
 
@@ -54,35 +56,53 @@ class Forwarder:
 
     def __init__(self, url: str, token: str) -> None:
         self._url = url
+        self._listening: set[str] = set()  # the ids of requests whose streams are open
         self._headers = {
             "authorization": f"Bearer {token}",
             "content-type": "application/json",
             "accept": "application/json, text/event-stream",
         }
 
-    def answer(self, line: str) -> str | None:
-        """Return the response to a message; None for a notification."""
+    def answers(self, line: str) -> "Iterator[str]":
+        """Yield the response to a message, after the notifications of a stream if it opens one."""
         import orjson
 
-        from gateway.cli.remote import post
+        from gateway.cli.remote import events
         from gateway.errors import CommandError
 
         try:
             message = orjson.loads(line)
         except orjson.JSONDecodeError:
-            return _failure(None, -32700, "The line is not JSON.")
+            yield _failure(None, -32700, "The line is not JSON.")
+            return
         is_request = isinstance(message, dict) and "id" in message
         id_ = message.get("id") if is_request else None
+        method = message.get("method") if isinstance(message, dict) else None
+        if method == _CANCELLED and isinstance(message.get("params"), dict):
+            self._listening.discard(repr(message["params"].get("requestId")))
+        if method == _LISTEN:
+            self._listening.add(repr(id_))
+        headers = {**self._headers, **_mirrored(message)}
         try:
-            raw = post(self._url, PATH, {**self._headers, **_mirrored(message)}, line.encode())
+            for raw in events(self._url, PATH, headers, line.encode()):
+                if method == _LISTEN and repr(id_) not in self._listening:
+                    return
+                if is_request and (raw or method != _LISTEN):
+                    yield self._answer(raw, id_)
         except CommandError as failure:
-            return _failure(id_, -32000, str(failure)) if is_request else None
-        if not is_request:
-            return None
+            if is_request:
+                yield _failure(id_, -32000, str(failure))
+
+    def _answer(self, raw: bytes, id_: Any) -> str:
+        """Return a message of the gateway to the request *id_*."""
+        import orjson
+
         try:
             response = orjson.loads(raw)
         except orjson.JSONDecodeError:
             return _failure(id_, -32000, f"The server at {self._url} is not an access-gateway.")
+        if "method" in response:
+            return raw.decode()
         if "jsonrpc" not in response:
             return _failure(id_, -32000, str(response.get("message")))
         return orjson.dumps({**response, "id": id_}).decode()
@@ -97,8 +117,8 @@ def _mirrored(message: Any) -> "Mapping[str, str]":
     if not isinstance(params, dict) or not isinstance(meta, dict) or _META not in meta:
         return {}
     values = {"mcp-protocol-version": meta[_META], "mcp-method": message.get("method")}
-    if "name" in params:
-        values["mcp-name"] = params["name"]
+    if "name" in params or "uri" in params:
+        values["mcp-name"] = params.get("name", params.get("uri"))
     headers = {}
     for name, value in values.items():
         text = str(value)
