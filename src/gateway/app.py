@@ -202,6 +202,7 @@ def _workers(services: Services, base: Infrastructure) -> tuple[Worker, ...]:
         services.releases,
         services.webhooks,
         services.polls,
+        services.waiters,
         RuleIntentRecovery(
             base.database, services.keyring, accounts, services.authenticator.connections_of
         ),

@@ -30,6 +30,7 @@ from gateway.feed_polls import Polls
 from gateway.feeds.states import FeedStateStore
 from gateway.feeds.streams import Streams
 from gateway.feeds.subscriptions import SubscriptionStore
+from gateway.feeds.wakes import Waiters, WakeStore
 from gateway.held_writes.store import HeldWriteStore
 from gateway.http.attachment_links import AttachmentLinks
 from gateway.http.calls import Calls
@@ -205,6 +206,15 @@ class Services:
     def subscriptions(self) -> SubscriptionStore:
         seconds = self.settings.feed_poll_seconds
         return SubscriptionStore(self.database, self.keyring, self.feed_states, seconds)
+
+    @cached_property
+    def wakes(self) -> WakeStore:
+        return WakeStore(self.database, self.waitable)
+
+    @cached_property
+    def waiters(self) -> Waiters:
+        wait = self.accounts.wait_for_change
+        return Waiters(self.wakes, self.streams, wait)
 
     @cached_property
     def waitable(self) -> frozenset[str]:

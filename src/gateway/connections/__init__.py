@@ -4,6 +4,7 @@ Connected accounts: their rows, credentials and health, and OAuth consent.
     rows             rows of connections, with sealed credentials
     shared           connections that use the credentials of another one
     accounts         opens the provider connectors that a caller may use
+    logins           logins at own servers
     credentials      credentials of the HTTP layer, read from rows and renewed
     token_endpoints  token and authorization endpoints per provider
     oauth_servers    scopes and parameters of the consent pages

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from gateway.connections import rows as connection_rows
+from gateway.connections import shared
 from gateway.connections.credentials import ConnectionCredentials, CredentialRepository
+from gateway.connections.logins import StoredLogins, TriedLogin
 from gateway.connections.oauth_servers import missing_scopes, short_name
 from gateway.store.database import Database, StorageUnavailable
 from gateway.store.event_ids import EventIds
@@ -28,13 +30,13 @@ from providers.catalogue import tables as catalogue
 from providers.catalogue.causes import Cause
 from providers.catalogue.descriptors import resolve
 from providers.content.merged_content import MergedContent
-from providers.failures import MissingScope, NeedsReauth, ProviderFailure, SendingRefused
+from providers.failures import Missing, MissingScope, NeedsReauth, ProviderFailure, SendingRefused
 from providers.http.client import Upstream
 from providers.http.events import CallEvent
 from providers.http.origins import Origins
-from providers.imap.logins import Login
 from providers.mail.merged_mailbox import MergedMailbox
 from providers.oauth.credentials import StaticToken
+from providers.ports.changes import WaitingPort
 from providers.ports.checks import Account, Finding, Outcome, run_checks
 from providers.ports.connection import ConnectionInfo
 from providers.ports.people import PeoplePort
@@ -83,7 +85,7 @@ class Accounts:
     ) -> None:
         """*upstreams* is the base URL per (kind, provider), for connections without their own."""
         self._ports = registry.PortRegistry(
-            self._upstream_for, logins=_Logins(credentials), notify=partial(_notify, origins)
+            self._upstream_for, logins=StoredLogins(credentials), notify=partial(_notify, origins)
         )
         self._event_ids = EventIds(database)
         self._none = {
@@ -209,6 +211,27 @@ class Accounts:
             )
         return ConnectionTestResult(status, detail, elapsed, can_send)
 
+    async def wait_for_change(self, connection_id: int, seconds: float) -> bool:
+        """
+        Wait until the inbox of a connection changes; False: it did not within *seconds*.
+
+        Raises:
+            ProviderFailure: It cannot be waited for.
+        """
+        history: object = self._ports.open(await self._loaded(connection_id)).changes
+        if isinstance(history, WaitingPort):
+            return await history.wait_for_change(seconds)
+        raise Missing
+
+    async def _loaded(self, connection_id: int) -> ConnectionInfo:
+        """Return a connection whose connector is imported; raises Missing."""
+        async with self._database.reading() as session:
+            if (row := await session.get(ConnectionRow, connection_id)) is None:
+                raise Missing
+            row = await shared.read(session, row)
+        await asyncio.to_thread(registry.load, row.kind, row.provider)
+        return self._info(row)
+
     async def try_login(self, row: ConnectionRow, login: Mapping[str, Any]) -> ConnectionTestResult:
         """Make one harmless read at an own server with *login*; nothing is stored or reused."""
         await asyncio.to_thread(registry.load, row.kind, row.provider)
@@ -219,7 +242,7 @@ class Accounts:
                 self.origins,
                 credentials=StaticToken(b64encode(pair.encode()).decode("ascii"), "Basic"),
             ),
-            logins=_OneLogin(login),
+            logins=TriedLogin(login),
             notify=partial(_notify, self.origins),
         )
         started = time.monotonic()
@@ -309,64 +332,6 @@ class Accounts:
             granted_scopes=tuple(row.granted_scopes),
             shared_on=row.shared_on,
         )
-
-
-class _Logins(msgspec.Struct, frozen=True):
-    """The logins in the credentials of connections; implements `providers.imap.logins.Logins`."""
-
-    repository: CredentialRepository
-
-    async def read(self, connection: int) -> Login:
-        stored = await self.repository.read(connection)
-        if "username" not in stored:
-            raise NeedsReauth
-        if "password" in stored:
-            return _login(stored, str(stored["password"]))
-        token = await self.repository.for_connection(connection).token()
-        return _login(await self.repository.read(connection), token, has_token=True)
-
-    async def renew(self, connection: int, login: Login) -> Login | None:
-        if not login.has_token:
-            return None
-        credentials = self.repository.for_connection(connection)
-        token = await credentials.token(rejected=login.password)
-        return _login(await self.repository.read(connection), token, has_token=True)
-
-    async def mark_refused(self, connection: int, login: Login, failure: NeedsReauth) -> None:
-        await self.repository.mark_refused(connection, login.version, failure)
-
-    async def note_submission(self, connection: int, *, refused: bool) -> None:
-        await self.repository.note_submission(connection, refused=refused)
-
-
-class _OneLogin(msgspec.Struct, frozen=True):
-    """A login that is tried, and not stored; implements `providers.imap.logins.Logins`."""
-
-    login: Mapping[str, Any]
-
-    async def read(self, _connection: int, /) -> Login:
-        key = {"idKey": "00" * connection_rows.ID_KEY_BYTES}  # ids of messages are not read
-        return _login({**key, **self.login}, str(self.login["password"]))
-
-    async def renew(self, connection: int, login: Login) -> None:
-        """Have no other login."""
-
-    async def mark_refused(self, connection: int, login: Login, failure: NeedsReauth) -> None:
-        """Leave the connection as it is."""
-
-    async def note_submission(self, connection: int, *, refused: bool) -> None:
-        """Leave the connection as it is."""
-
-
-def _login(stored: Mapping[str, Any], password: str, *, has_token: bool = False) -> Login:
-    return Login(
-        username=str(stored["username"]),
-        password=password,
-        id_key=bytes.fromhex(str(stored["idKey"])),
-        version=int(stored.get("version", 0)),
-        submission=str(stored.get("submissionUrl", "")),
-        has_token=has_token,
-    )
 
 
 def _notify(origins: Origins, event: CallEvent) -> None:

@@ -6,4 +6,5 @@ Feeds of changes (docs/spec/changes.md).
     streams        what the open ones of a process share: places, checks of tokens, the stop
     agent_feed     the feed for agents: a resource, and listening to it
     subscriptions  who is told that there are changes
+    wakes          waits for changes, which wake streams and subscriptions
 """

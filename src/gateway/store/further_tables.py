@@ -259,3 +259,20 @@ class WebhookDelivery(columns.Row, table=True):
     expires_at: int | None = columns.timestamp(nullable=True)
 
 
+class ConnectionWake(columns.Row, table=True):
+    """
+    A connection whose changes wake polls (docs/spec/changes.md#sooner-than-the-next-poll).
+
+    Attributes:
+        holder: The process that waits for a change, until *until*.
+        woken_at: When it changed last; 0: not yet.
+    """
+
+    __tablename__ = "connection_wakes"
+
+    connection_id: int = columns.foreign_key("connections.id", primary_key=True)
+    holder: str = Field(max_length=32)
+    until: int = columns.timestamp()
+    woken_at: int = columns.timestamp()
+
+
