@@ -10,6 +10,7 @@ The process: it assembles the other packages and holds what operators manage.
     settings      every setting, from environment variables
     unknown_variables  variables that no setting reads
     provider_settings  tables of the settings by provider
+    push_settings     the settings of the providers' notifications
     sign_in_settings  the settings of sign-in
     setting_types how the text of a variable becomes a value
     version       the version of the package

@@ -135,6 +135,7 @@ def assemble(
             probes=health.probes(services, base.metrics, lifecycle),
             entry=entry,
             agents=_agents(services, stream, clock),
+            notifications=services.notifications.receive,
             admin_port=settings.admin_port,
         ),
         read_rate_state=entry.read_rate_state,
@@ -202,6 +203,9 @@ def _workers(services: Services, base: Infrastructure) -> tuple[Worker, ...]:
         services.releases,
         services.webhooks,
         services.polls,
+        services.arrivals,
+        services.holds,
+        *([services.mail_pulls] if services.mail_pulls is not None else []),
         services.waiters,
         RuleIntentRecovery(
             base.database, services.keyring, accounts, services.authenticator.connections_of

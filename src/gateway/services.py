@@ -27,6 +27,11 @@ from gateway.connections.token_endpoints import TokenEndpoints
 from gateway.documents import prepared
 from gateway.documents.stored import StoredDocuments
 from gateway.feed_polls import Polls
+from gateway.feeds.push.arrivals import Arrivals
+from gateway.feeds.push.calls import PREFIX as NOTIFICATIONS
+from gateway.feeds.push.calls import NotificationReceiver
+from gateway.feeds.push.holds import Holds, Receiver
+from gateway.feeds.push.registrations import RegistrationStore
 from gateway.feeds.states import FeedStateStore
 from gateway.feeds.streams import Streams
 from gateway.feeds.subscriptions import SubscriptionStore
@@ -52,6 +57,7 @@ from rest_compat.table import ENDPOINTS, Endpoint
 
 if TYPE_CHECKING:
     from gateway.explain.explainer import Explainer
+    from gateway.feeds.push.mail_pulls import MailPulls
     from gateway.ratelimit.redis_client import RedisStore
 
 INTERNAL = "/internal"
@@ -213,13 +219,63 @@ class Services:
 
     @cached_property
     def waiters(self) -> Waiters:
-        wait = self.accounts.wait_for_change
+        wait = self.holds.wait if self.receivers else self.accounts.wait_for_change
         return Waiters(self.wakes, self.streams, wait)
 
     @cached_property
     def waitable(self) -> frozenset[str]:
         """The providers whose mailboxes wake polls."""
-        return WITHOUT_HTTP
+        return WITHOUT_HTTP | self.settings.push_providers
+
+    @cached_property
+    def receivers(self) -> Mapping[str, Receiver]:
+        """The receivers of notifications, by provider."""
+        receivers = {}
+        if (pulls := self.mail_pulls) is not None:
+            topic = self.settings.provider_a_push_topic or ""
+            receivers["PROVIDER_A"] = Receiver(topic, need=pulls.need)
+        if self.settings.provider_b_push:
+            url = f"{self.settings.base_url}{NOTIFICATIONS}"
+            receivers["PROVIDER_B"] = Receiver(url, address=lambda mark: f"{url}{mark}")
+        return receivers
+
+    @cached_property
+    def notifications(self) -> NotificationReceiver:
+        receiver = self.receivers.get("PROVIDER_B")
+        return NotificationReceiver(
+            self.registrations,
+            self.arrivals,
+            target=None if receiver is None else receiver.target,
+            charge=self.entry.charge_unauthenticated,
+        )
+
+    @cached_property
+    def registrations(self) -> RegistrationStore:
+        return RegistrationStore(self.database)
+
+    @cached_property
+    def holds(self) -> Holds:
+        return Holds(
+            self.registrations,
+            self.wakes,
+            self.receivers,
+            port_of=self.accounts.pushes_of,
+            wait_otherwise=self.accounts.wait_for_change,
+        )
+
+    @cached_property
+    def arrivals(self) -> Arrivals:
+        return Arrivals(self.wakes)
+
+    @cached_property
+    def mail_pulls(self) -> "MailPulls | None":
+        """The pulls of notifications of Gmail; None where the settings name no topic."""
+        if self.settings.provider_a_push_topic is None:
+            return None
+        from gateway.feeds.push.mail_pulls import MailPulls, open_pubsub  # noqa: PLC0415 - rare
+
+        pubsub = open_pubsub(self.settings, self.base.clients, self.endpoints)
+        return MailPulls(pubsub, self.base.leases, self.registrations, self.arrivals)
 
     @cached_property
     def polls(self) -> Polls:

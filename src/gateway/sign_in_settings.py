@@ -1,10 +1,11 @@
 """The settings of sign-in (docs/spec/sign-in.md#clients), the console, held writes and feeds."""
 
 from pydantic import Field
-from pydantic_settings import BaseSettings
+
+from gateway.push_settings import PushSettings
 
 
-class SignInSettings(BaseSettings):
+class SignInSettings(PushSettings):
     """By what applications identify themselves, besides those that the operator registered."""
 
     client_documents: bool = Field(

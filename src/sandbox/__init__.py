@@ -9,6 +9,7 @@ Server side of the upstream protocols, over one local database: for the demo and
     quota_units   limit of what an account's calls may cost per minute
     faults        faults that tests and demos set on an upstream
     error_bodies  error responses of each upstream
+    outbound      calls that the services make
     origins       the second origin, for pre-authenticated URLs
     state         the database and the stores over it
     storage       the SQLite database and tables of documents in it

@@ -34,11 +34,13 @@ from sandbox.origins import other_origin
 from sandbox.projects import endpoints as projects
 from sandbox.provider_a import batch as a_batch
 from sandbox.provider_a import people as a_people
+from sandbox.provider_a import pubsub as a_pubsub
 from sandbox.provider_a.gmail import routes as a_mail
 from sandbox.provider_a.gmail import uploads as a_upload
 from sandbox.provider_a.google_calendar import routes as a_calendar
 from sandbox.provider_b import batch as b_batch
 from sandbox.provider_b import people as b_people
+from sandbox.provider_b import subscriptions as b_subscriptions
 from sandbox.provider_b.outlook_calendar import routes as b_calendar
 from sandbox.provider_b.outlook_mail import routes as b_mail
 from sandbox.provider_b.outlook_mail import upload_sessions
@@ -55,9 +57,11 @@ HANDLERS: tuple[tuple[str, tuple[str, ...], Callable[[SandboxState], Handler]], 
     ("providerA", ("upload", "gmail"), a_upload.create_handler),
     ("providerA", ("batch",), a_batch.create_handler),
     ("providerA", ("calendar",), a_calendar.create_handler),
+    ("providerA", ("v1", "projects"), a_pubsub.create_handler),
     ("providerA", ("v1",), a_people.create_handler),
     ("providerB", ("v1.0",), b_mail.create_handler),
     ("providerB", ("v1.0",), b_calendar.create_handler),
+    ("providerB", ("v1.0", "subscriptions"), b_subscriptions.create_handler),
     ("providerB", ("v1.0",), b_people.create_handler),
     ("providerB", ("v1.0",), b_batch.create_handler),
     ("providerB", upload_sessions.PREFIX, upload_sessions.create_upload_handler),

@@ -43,6 +43,8 @@ _PRICES: dict[tuple[str, ...], int] = {
     ("GET", "labels"): 1,
     ("GET", "labels", "*"): 1,
     ("GET", "history"): 2,
+    ("POST", "watch"): 100,
+    ("POST", "stop"): 50,
     ("GET", "settings", "sendAs"): 1,
 }
 

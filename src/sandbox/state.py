@@ -11,6 +11,7 @@ from sandbox.collab.store import ContentStore
 from sandbox.mail.mime import MimeTreeCache
 from sandbox.mail.store import MailStore
 from sandbox.oauth.tokens import TokenStore
+from sandbox.outbound import Outbound
 from sandbox.storage.database import Database, open_database
 
 
@@ -22,6 +23,7 @@ class SandboxState:
     Attributes:
         content: The collaboration content.
         trees: Parsed messages, shared by both mail protocols.
+        outbound: The calls that services make.
         attachment_uploads: Unfinished upload sessions of attachments, by the token of their URL.
         clock: Seconds since the epoch.
     """
@@ -32,6 +34,7 @@ class SandboxState:
     trees: MimeTreeCache
     tokens: TokenStore
     content: ContentStore
+    outbound: Outbound = field(default_factory=Outbound)
     attachment_uploads: dict[str, Any] = field(default_factory=dict)
     clock: Callable[[], float] = time.time
 

@@ -182,7 +182,7 @@ NOT_RETRIED = {
     "src/gateway/operations/maintenance.py:restore",
     "src/gateway/store/cleanup.py:return_pages",
     "src/gateway/store/database.py:accepts_writes",
-    "src/gateway/store/leases.py:hold",
+    "src/gateway/store/leases.py:release",
 }
 
 

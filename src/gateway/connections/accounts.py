@@ -40,6 +40,7 @@ from providers.ports.changes import WaitingPort
 from providers.ports.checks import Account, Finding, Outcome, run_checks
 from providers.ports.connection import ConnectionInfo
 from providers.ports.people import PeoplePort
+from providers.ports.pushes import PushPort
 from providers.tasks.accounts import TaskAccounts
 
 if TYPE_CHECKING:
@@ -222,6 +223,20 @@ class Accounts:
         if isinstance(history, WaitingPort):
             return await history.wait_for_change(seconds)
         raise Missing
+
+    async def pushes_of(self, connection_id: int) -> PushPort:
+        """
+        Return the notifications of a connection; makes no call.
+
+        Raises:
+            Missing: Its provider has none, or the connection was deleted.
+        """
+        info = await self._loaded(connection_id)
+        opener = catalogue.SERVICES[info.kind, info.provider].pushes
+        if not opener or info.shared_on is not None:
+            raise Missing
+        port: PushPort = resolve(opener)(self._ports.opening(info))
+        return port
 
     async def _loaded(self, connection_id: int) -> ConnectionInfo:
         """Return a connection whose connector is imported; raises Missing."""

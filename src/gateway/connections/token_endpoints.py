@@ -87,6 +87,15 @@ class TokenEndpoints:
             scopes=stored["scopes"],
         )
 
+    def of_service_account(
+        self, account: ServiceAccount, provider: str, scope: str
+    ) -> DelegatedEndpoint:
+        """Return the endpoint that issues tokens to a service account itself."""
+        url, scopes = self._url(provider, "token"), (scope,)
+        return DelegatedEndpoint(
+            self._origins, url, connection="push", account=account, scopes=scopes
+        )
+
     def _own_endpoint(self, connection_id: int, stored: Mapping[str, Any]) -> TokenEndpoint | None:
         """Return the token endpoint that the credentials of an own server name."""
         if "tokenUrl" not in stored:

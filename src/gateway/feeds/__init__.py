@@ -7,4 +7,5 @@ Feeds of changes (docs/spec/changes.md).
     agent_feed     the feed for agents: a resource, and listening to it
     subscriptions  who is told that there are changes
     wakes          waits for changes, which wake streams and subscriptions
+    push           notifications by the providers
 """

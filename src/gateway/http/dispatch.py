@@ -14,6 +14,8 @@ import orjson
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.errors import Overloaded
+from gateway.feeds.push.calls import PREFIX as NOTIFICATIONS
+from gateway.feeds.push.calls import ROUTE as NOTIFICATIONS_ROUTE
 from gateway.http import attachment_links
 from gateway.http.admission_control import PROBES
 from gateway.http.entry import RequestEntry
@@ -65,11 +67,12 @@ class Dispatcher:
         probes: Mapping[str, Handler],
         entry: RequestEntry,
         agents: ASGIApp,
+        notifications: Handler,
         admin_port: int | None = None,
     ) -> None:
         """
         *probes* are handlers of GET by path; *agents* answers agents; *entry* opens signed links
-        to attachments, which are calls of *table*.
+        to attachments, which are calls of *table*; *notifications* answers the calls of providers.
 
         *admin_port* is that of the listener for administrators; None: there is only one.
         """
@@ -79,6 +82,7 @@ class Dispatcher:
         self._graphql = {path: _route(path, handler) for path, handler in handlers.items()}
         self._probes = {path: _route(path, probe) for path, probe in probes.items()}
         self._agents = agents
+        self._notifications = _route(NOTIFICATIONS_ROUTE, notifications)
         self._links = attachment_links.follow_links(entry, table)
         self._admin_port = admin_port
 
@@ -134,6 +138,8 @@ class Dispatcher:
             path: str = scope["path"]
             if path.startswith(attachment_links.PREFIX) and scope["method"] in ("GET", "HEAD"):
                 return self._links
+            if path.startswith(NOTIFICATIONS) and scope["method"] == "POST":
+                return self._notifications
             if path.startswith(REST_PREFIXES):
                 return self._table
             if scope["method"] == "POST" and path in self._graphql:

@@ -16,6 +16,7 @@ from sqlalchemy import func
 from sqlmodel import col, select
 
 from gateway.connections import expiry, shared
+from gateway.feeds.push.registrations import count_by_failure
 from gateway.lifecycle import Lifecycle
 from gateway.store import timestamps
 from gateway.store.background import last_runs
@@ -71,6 +72,7 @@ def probes(services: "Services", metrics: Metrics, lifecycle: Lifecycle) -> Mapp
             metrics.set_silence(await _silence(services))
             metrics.set_health(*await _health(services))
             metrics.set_webhook_targets(await _webhook_targets(services))
+            metrics.set_push_registrations(await _push_registrations(services))
         used, idle = services.database.pool_use()
         metrics.set_pool(used=used, idle=idle)
         return RestResponse(status=200, body=metrics.exposition(), content_type=CONTENT_TYPE)
@@ -161,6 +163,20 @@ async def _webhook_targets(services: "Services") -> dict[str, int]:
             return await targets.count_by_state(session)
     except (StorageUnavailable, TimeoutError):
         return {}
+
+
+async def _push_registrations(services: "Services") -> dict[str, int]:
+    """Count the registrations for notifications by state; none as for `_webhook_targets`."""
+    try:
+        async with (
+            asyncio.timeout(DATABASE_TIMEOUT_SECONDS),
+            services.database.reading() as session,
+        ):
+            counts = await count_by_failure(session)
+    except (StorageUnavailable, TimeoutError):
+        return {}
+    active = counts.pop("", 0)
+    return {"active": active, "failing": sum(counts.values())}
 
 
 async def _accepts_writes(services: "Services") -> bool:

@@ -276,3 +276,25 @@ class ConnectionWake(columns.Row, table=True):
     woken_at: int = columns.timestamp()
 
 
+class PushRegistration(columns.Row, table=True):
+    """
+    A connection whose provider tells of its changes (docs/spec/changes.md#notifications).
+
+    Attributes:
+        name: What the provider knows the registration by; "": it is being made, or was not.
+        target: SHA-256 of what the deployment receives notifications by.
+        mark: SHA-256 of what each notification has, in hexadecimal digits.
+        renew_at: When it is renewed next.
+        failure: What was missing at the last try, a member of `providers.ports.pushes.Lack` in
+            lower case or "other"; "": nothing.
+    """
+
+    __tablename__ = "push_registrations"
+
+    connection_id: int = columns.foreign_key("connections.id", primary_key=True)
+    name: str = Field(max_length=320)
+    target: str = Field(max_length=64)
+    mark: str = Field(max_length=64, index=True)
+    ends_at: int = columns.timestamp()
+    renew_at: int = columns.timestamp()
+    failure: str = Field(max_length=32)

@@ -55,10 +55,7 @@ class Leases:
         try:
             yield
         finally:
-            # A lease that cannot be released expires by itself.
-            with suppress(StorageUnavailable):
-                held = (col(LeaseRow.name) == name, col(LeaseRow.holder) == holder)
-                await self._database.execute(delete(LeaseRow).where(*held))
+            await self.release(name, holder)
 
     async def take_turn(self, name: str, seconds: float) -> bool:
         """
@@ -71,6 +68,21 @@ class Leases:
         """
         trusted = self._database.clock.is_trusted
         return trusted and await self._take(name, secrets.token_hex(16), seconds)
+
+    async def extend(self, name: str, holder: str, seconds: float) -> bool:
+        """
+        Take the lease of *name* for *holder*, or extend it; False: another one has it.
+
+        Raises:
+            StorageUnavailable: The database did not answer.
+        """
+        return await self._take(name, holder, seconds)
+
+    async def release(self, name: str, holder: str) -> None:
+        """Give the lease of *holder* back; one that cannot be given back expires by itself."""
+        held = (col(LeaseRow.name) == name, col(LeaseRow.holder) == holder)
+        with suppress(StorageUnavailable):
+            await self._database.execute(delete(LeaseRow).where(*held))
 
     async def sweep(self) -> None:
         """

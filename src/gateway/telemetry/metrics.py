@@ -138,6 +138,7 @@ class Metrics:
             registry=self._registry,
         )
         self._declare_dependencies()
+        self._declare_notifications()
         self._background = self._gauge(
             "agw_background_task_ok",
             "1 if the last run of a background task succeeded, 0 if it failed; worst worker.",
@@ -198,6 +199,15 @@ class Metrics:
             "agw_token_refreshes_refused",
             "Renewals of an account's access token that the provider refused for good.",
             registry=self._registry,
+        )
+
+    def _declare_notifications(self) -> None:
+        self._push_registrations = self._gauge(
+            "agw_push_registrations",
+            "Mailboxes whose provider is asked to tell of changes: `active`, or `failing` (the "
+            "last try; then they are polled).",
+            ("state",),
+            mode="mostrecent",
         )
 
     def _gauge(
@@ -313,6 +323,11 @@ class Metrics:
         """Set the numbers of targets of wake-up calls, by state."""
         for state, count in counts.items():
             self._webhook_targets.labels(state).set(count)
+
+    def set_push_registrations(self, counts: Mapping[str, int]) -> None:
+        """Set the numbers of registrations for notifications, by state."""
+        for state, count in counts.items():
+            self._push_registrations.labels(state).set(count)
 
     def set_shared_limits_lost(self, *, lost: bool) -> None:
         self._shared_lost.set(lost)

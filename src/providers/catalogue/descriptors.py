@@ -115,6 +115,8 @@ class Service:
         addresses: `module:name` of a function that reads the addresses of the account that signed
             in, where the scopes allow it: `Upstream` -> addresses.
         account: `module:name` of one that reads id and address: (origins, base URL, token).
+        pushes: `module:name` of a function: `Opening` -> `providers.ports.pushes.PushPort`; "": it
+            does not tell of changes.
         people: `module:name` of a function: `Opening` -> `providers.ports.people.PeoplePort`; "":
             it knows only the people in its messages.
         people_url_setting: The setting with the base URL of people, where they have their own.
@@ -133,6 +135,7 @@ class Service:
     write_scopes: tuple[str, ...] = ()
     addresses: str = ""
     account: str = ""
+    pushes: str = ""
     people: str = ""
     people_url_setting: str = ""
     people_scopes: tuple[str, ...] = ()

@@ -2,7 +2,7 @@
 Tokens of a person, for a service account to which the person's domain delegates (RFC 7523).
 
 The service account signs for whom it acts; no person consents. See
-docs/spec/upstream/oauth.md#delegation.
+docs/spec/upstream/oauth.md#delegation. One that acts for nobody has tokens of its own.
 """
 
 import base64
@@ -35,7 +35,7 @@ class ServiceAccount:
         email: The service account's.
         private_key: An RSA key, PEM.
         key_id: The key's id at the provider; "": unknown.
-        subject: The address of the person.
+        subject: The address of the person; "": it acts for itself.
     """
 
     email: str
@@ -97,7 +97,7 @@ class DelegatedEndpoint(TokenEndpoint):
             header["kid"] = self._account.key_id
         claims = {
             "iss": self._account.email,
-            "sub": self._account.subject,
+            **({"sub": self._account.subject} if self._account.subject else {}),
             "scope": self._scopes,
             "aud": self._audience,
             "iat": now,

@@ -8,6 +8,7 @@ Ports: one Protocol per surface, which connectors implement and the graph calls.
                  the port of one account, with its queries, positions and changes
     drafts       the drafts of one mailbox
     changes      what has changed in one account since a position
+    pushes       notifications by which a provider tells that an account has changed
     people       the people that a mail account knows beyond its messages
     collab       queries, pages and changes; `CollabConnection`, the only connector, is the port
 """

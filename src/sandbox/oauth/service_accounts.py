@@ -30,8 +30,15 @@ _BAD_TIMES = (
 
 @dataclass(frozen=True, slots=True)
 class Delegated:
-    """The content of a right assertion: the person's address, and scopes."""
+    """
+    The content of a right assertion.
 
+    Attributes:
+        issuer: The service account.
+        subject: The address of the person for whom it acts; "": it acts for itself.
+    """
+
+    issuer: str
     subject: str
     scopes: tuple[str, ...]
 
@@ -75,13 +82,14 @@ class ServiceAccounts:
         scopes = str(claims.get("scope", "")).split()
         if not scopes:
             raise OAuthError("invalid_scope", "Invalid OAuth scope or ID token audience provided.")
-        if not set(scopes) <= set(json.loads(str(row[1]))):
+        subject = str(claims.get("sub", ""))
+        if subject and not set(scopes) <= set(json.loads(str(row[1]))):
             raise OAuthError(
                 "unauthorized_client",
                 "Client is unauthorized to retrieve access tokens using this method, or client "
                 "not authorized for any of the scopes requested.",
             )
-        return Delegated(str(claims.get("sub", "")), tuple(scopes))
+        return Delegated(str(claims["iss"]), subject, tuple(scopes))
 
     def _check_times(self, issued: object, expires: object) -> None:
         now = self._clock()

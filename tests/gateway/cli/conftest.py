@@ -141,7 +141,7 @@ class Rows:
             for row in new:
                 session.add(row)
                 await session.flush()
-            return [row.id for row in new]
+            return [getattr(row, "id", None) for row in new]
 
         return self._do(adding)
 

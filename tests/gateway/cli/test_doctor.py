@@ -11,7 +11,7 @@ from sqlalchemy import delete, insert
 
 from gateway.secrets.keyring import Keyring, column_context
 from gateway.store import sqlite, timestamps
-from gateway.store.further_tables import ApproverRow, WebhookTarget
+from gateway.store.further_tables import ApproverRow, PushRegistration, WebhookTarget
 from gateway.store.tables import (
     AccessToken,
     ConnectionRow,
@@ -46,6 +46,7 @@ NAMES = [
     "tokens",
     "held writes",
     "webhooks",
+    "notifications",
     "providers",
     "own servers",
 ]
@@ -328,6 +329,40 @@ def test_webhook_targets_that_cannot_be_called_are_named(people, checks):
         "1 dead, 1 failing: t3 (test: 410), t2 (test: timed_out)",
         "Mend its receiver; a new secret for a dead target has it called again.",
     )
+
+
+def test_what_notifications_lack_is_named(people, checks):
+    row = {"target": "", "mark": "", "ends_at": 0, "renew_at": 0}
+    detail = "none: neither AGW_PROVIDER_A_PUSH_TOPIC nor AGW_PROVIDER_B_PUSH is set"
+    unset = ("ok", detail, None)
+    assert checks("--offline")[1]["notifications"] == unset
+    people.add(connection(1), connection(2), connection(3))
+    people.add(
+        PushRegistration(connection_id=1, name="topic", failure="", **row),
+        PushRegistration(connection_id=2, name="", failure="topic_right", **row),
+        PushRegistration(connection_id=3, name="", failure="other", **row),
+    )
+
+    assert checks("--offline")[1]["notifications"] == (
+        "warn",
+        "1 mailboxes are registered, 2 fail: polls go on",
+        "gmail-api-push@system.gserviceaccount.com may not publish to the topic of "
+        "AGW_PROVIDER_A_PUSH_TOPIC: grant it the role Pub/Sub Publisher there. "
+        "`connection check` tells what the provider answers.",
+    )
+
+
+@pytest.mark.parametrize("name", ["TOPIC", "SUBSCRIPTION", "KEY"])
+def test_one_setting_of_notifications_names_the_others(environment, checks, name):
+    values = {
+        "TOPIC": "projects/home/topics/mail",
+        "SUBSCRIPTION": "projects/home/subscriptions/gateway",
+        "KEY": "{}",
+    }
+    environment.setenv(f"AGW_PROVIDER_A_PUSH_{name}", values.pop(name))
+    code, findings = checks("--offline")
+    assert (code, findings["settings"][0]) == (1, "fail")
+    assert all(f"AGW_PROVIDER_A_PUSH_{other}" in findings["settings"][1] for other in values)
 
 
 def test_credentials_under_an_old_key_and_under_none(environment, people, checks):

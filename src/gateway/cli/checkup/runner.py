@@ -1,6 +1,14 @@
 """Runs all checks, in an order in which each needs only what earlier ones results working."""
 
-from gateway.cli.checkup import accounts, deployment, held_writes, own_servers, stores, webhooks
+from gateway.cli.checkup import (
+    accounts,
+    deployment,
+    held_writes,
+    notifications,
+    own_servers,
+    stores,
+    webhooks,
+)
 from gateway.cli.checkup.findings import Finding, Outcome, fail, unknown
 from gateway.secrets.keyring import WeakSecret
 from gateway.settings import Settings
@@ -48,6 +56,7 @@ async def _stores(store: Database, settings: Settings, *, offline: bool) -> list
     results.append(await accounts.access_tokens(store))
     results.append(await held_writes.held_writes(store))
     results.append(await webhooks.webhooks(store))
+    results.append(await notifications.notifications(store, settings, offline=offline))
     if not offline:
         results.append(await accounts.providers(store, settings))
         results.append(

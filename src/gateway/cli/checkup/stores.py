@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 NEED_SCHEMA = (
     *("serving", "credentials", "decision log", "connections", "tokens", "held writes"),
     "webhooks",
+    "notifications",
 )
 TIMEOUT_SECONDS = 5.0  # for each store
 _TOLERANCE_SECONDS = 2.0  # between two clocks

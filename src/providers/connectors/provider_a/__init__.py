@@ -4,6 +4,7 @@ Connector of Gmail, Google Calendar, and the contacts and directory of Google.
     gmail            mailboxes
     google_calendar  calendars
     people           contacts, other contacts, and people of the directory
+    pubsub           pulls of notifications of mailboxes
     batch            many messages in one multipart call
     paging           listings with page tokens
     account_cache    labels and address of an account, cached between requests
@@ -54,6 +55,7 @@ CONNECTOR = Connector(
             read_scopes=(*_IDENTITY, f"{_SCOPES}/gmail.readonly"),
             write_scopes=(*_IDENTITY, f"{_SCOPES}/gmail.modify"),
             addresses=f"{__name__}.account_cache:read_addresses",
+            pushes=f"{__name__}.gmail.pushes:open_port",
             people=f"{__name__}.people:open_port",
             people_url_setting="provider_a_people_url",
             people_scopes=tuple(

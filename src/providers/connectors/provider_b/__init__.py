@@ -43,6 +43,7 @@ CONNECTOR = Connector(
             read_scopes=(*IDENTITY_OF_MICROSOFT, "Mail.Read", "User.Read"),
             write_scopes=(*IDENTITY_OF_MICROSOFT, "Mail.ReadWrite", "Mail.Send", "User.Read"),
             addresses="providers.microsoft_user:read_addresses",
+            pushes=f"{__name__}.outlook_mail.pushes:open_port",
             people=f"{__name__}.people:open_port",
             people_scopes=("People.Read", "User.ReadBasic.All"),
             shares=True,

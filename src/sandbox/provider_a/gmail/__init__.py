@@ -6,6 +6,7 @@ The Gmail API, version 1.
     field_names      member names that ``fields`` may select
     reading          messages, threads, attachments, profile
     history          what has changed since a history id
+    watches          notifications of changes
     writing          send, insert, label, trash and delete
     uploads          messages as media, multipart and resumable uploads
     drafts           endpoints of drafts

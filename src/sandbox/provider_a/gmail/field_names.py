@@ -10,6 +10,7 @@ KNOWN = frozenset(
         "data",
         "drafts",
         "emailAddress",
+        "expiration",
         "filename",
         "headers",
         "history",

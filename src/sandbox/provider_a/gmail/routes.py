@@ -18,6 +18,7 @@ from sandbox.provider_a.gmail.history import HistoryEndpoint
 from sandbox.provider_a.gmail.label_endpoints import LabelEndpoints
 from sandbox.provider_a.gmail.messages import MessageViews
 from sandbox.provider_a.gmail.reading import ReadEndpoints
+from sandbox.provider_a.gmail.watches import Watches
 from sandbox.provider_a.gmail.writing import WriteEndpoints
 from sandbox.state import SandboxState
 
@@ -30,8 +31,8 @@ def create_handler(state: SandboxState) -> Handler:
     reading = ReadEndpoints(state, messages)
     writing = WriteEndpoints(state, messages, reading)
     drafts = DraftEndpoints(state, messages, reading)
-    history = HistoryEndpoint(state)
-    routes = _routes(reading, writing, LabelEndpoints(state), drafts, history)
+    history, watches = HistoryEndpoint(state), Watches(state)
+    routes = _routes(reading, writing, LabelEndpoints(state), drafts, history, watches=watches)
 
     async def handle(request: Request) -> Response | None:
         if request.segments[:3] != _ROOT or len(request.segments) < 5:
@@ -74,12 +75,16 @@ def _routes(
     labels: LabelEndpoints,
     drafts: DraftEndpoints,
     history: HistoryEndpoint,
+    *,
+    watches: Watches,
 ) -> Router:
     routes = Router()
     rows: tuple[tuple[str, str, Any], ...] = (
         ("GET", "profile", reading.profile),
         ("GET", "settings/sendAs", reading.send_as),
         ("GET", "history", history.page),
+        ("POST", "watch", watches.watch),
+        ("POST", "stop", watches.stop),
         ("GET", "messages", reading.list_messages),
         ("POST", "messages", writing.insert),
         ("POST", "messages/send", writing.send),

@@ -8,6 +8,7 @@ Mailboxes by the Gmail API: docs/spec/upstream/gmail.md.
     mapping           from decoded messages to records
     attachments       the bytes of attachments
     changes           the history of the account
+    pushes            notifications that it has changed
     labels            the labels of an account
     sending           new messages, replies and forwards
     drafts            drafts that are sent once, or held
