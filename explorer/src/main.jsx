@@ -51,6 +51,12 @@ function runOf(params, status, headers, body) {
   };
 }
 
+function removeStored() {
+  for (const name of Object.keys(localStorage)) {
+    if (name.startsWith(EDITOR_STORAGE)) localStorage.removeItem(name);
+  }
+}
+
 function App() {
   const [starters, setStarters] = useState(null);
   const [draft, setDraft] = useState(() => sessionStorage.getItem(KEY) ?? '');
@@ -109,11 +115,10 @@ function App() {
 
   function forget() {
     sessionStorage.removeItem(KEY);
-    for (const name of Object.keys(localStorage)) {
-      if (name.startsWith(EDITOR_STORAGE)) localStorage.removeItem(name);
-    }
+    removeStored();
     sessionStorage.setItem(NOTE, 'Token, queries, variables and history are removed from this browser.');
-    location.reload();  // before the editor stores its tabs again, which it does with a delay
+    addEventListener('pagehide', removeStored);  // the editor stores its tabs again, with a delay
+    location.reload();
   }
 
   const fetcher = useMemo(

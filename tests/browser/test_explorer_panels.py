@@ -7,7 +7,7 @@ import pytest
 
 pytestmark = pytest.mark.browser
 
-NAMES = ("full", "reader", "masked", "selected")
+NAMES = ("full", "reader", "masked", "selected", "team", "supervised")
 
 
 def choose(look, name):
@@ -101,6 +101,7 @@ def test_the_panel_of_the_token_says_what_it_may_do(look):
     assert "The mask body makes these fields null: Email.body, Email.bodyType" in text
     assert "All content is open, except what a rule blocks." in text
     assert "None of its own." in text
+    assert "A write waits" not in text
     assert "nora.lindqvist@harbourlight.example · Gmail (PROVIDER_A)" in text
     assert look.foreign == []
     assert look.complaints == []
@@ -114,6 +115,17 @@ def test_the_panel_tells_rules_in_general_words(look):
     text = look.page.inner_text(".gw-panel")
     assert "No content is open, except what a rule allows." in text
     assert "application/pdf" not in text
+
+
+def test_the_panel_tells_that_writes_wait_for_a_person(look):
+    choose(look, "supervised")
+    panel(look, "This token")
+    look.page.wait_for_selector(".gw-panel >> text=Quota")
+
+    text = look.page.inner_text(".gw-panel")
+    assert "A write waits until a person releases it." in text
+    assert "A write names its account where there are several." in text
+    assert "May have URLs called" not in text
 
 
 def test_the_panel_tells_that_effects_are_shown_first(look, demo):

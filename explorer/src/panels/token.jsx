@@ -34,7 +34,11 @@ function rules({ settings }) {
     settings.recipientRules && 'Mail and invitations to allowed recipients alone.',
     settings.sendMode === 'draft' && 'Mail is left as a draft for a person to send.',
     settings.writes === 'effect' && 'A write runs only as the effect that was shown before it.',
+    settings.writes === 'approve' && 'A write waits until a person releases it.',
+    settings.requireConnection && 'A write names its account where there are several.',
+    settings.accounts && 'Single accounts are narrowed further.',
     settings.allowChildren && 'May make child tokens, which may do no more.',
+    settings.subscriptionsEnabled && 'May have URLs called when something changed.',
   ].filter(Boolean);
 }
 

@@ -16,11 +16,12 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway.connections.oauth_servers import SANDBOX_CLIENT
 from gateway.demo.manifest import RESOURCES, UPSTREAMS, State, write_state
-from gateway.demo.profiles import PARTNER, profiles, selected_rules
+from gateway.demo.profiles import PARTNER, TEAM, profiles, selected_rules
 from gateway.demo.world import APP_ONLY, PLANTING, READ, SCOPES, WRITE
 from gateway.errors import CommandError
 from gateway.operations import operators, resources, tokens
 from gateway.operations.connections import ConnectionService, NewConnection
+from gateway.operations.connections.sharing import SharedConnection
 from gateway.operations.rules import new_row
 from gateway.operations.validation import validated
 from gateway.secrets.keyring import Keyring, new_secret
@@ -30,7 +31,13 @@ from gateway.store.database import Database
 from gateway.store.tables import Operator
 from sandbox.app import Sandbox
 from sandbox.world.collab import sites
-from sandbox.world.people import PARTNER_ACCOUNT, PEOPLE, STUDIO_ACCOUNT, YARD_ACCOUNT
+from sandbox.world.people import (
+    OFFICE_ACCOUNT,
+    PARTNER_ACCOUNT,
+    PEOPLE,
+    STUDIO_ACCOUNT,
+    YARD_ACCOUNT,
+)
 
 FIRST_LIFETIME = 60  # seconds of a connection's first token, so that a refresh happens soon
 
@@ -119,19 +126,25 @@ async def fill(database: Database, keyring: Keyring, sandbox: Sandbox) -> Seeded
             resource = await resources.create(session, validated(resources.NewResource, new))
             ids[name] = resource.id
         service = ConnectionService(keyring=keyring, allowed_origins=frozenset())
+        bases = []  # Nora's connections on which the office's mailbox and calendar are shared
         for account in _ACCOUNTS:
             new_connection = {
                 **_connection(account, sandbox, content.selected_site_ids),
                 "resourceId": ids[account.resource],
                 "operatorId": operator_ids[account.owner],
             }
-            await service.create(session, validated(NewConnection, new_connection))
+            made = await service.create(session, validated(NewConnection, new_connection))
+            if account.upstream == "providerB":
+                bases.append(made.id)
+        office = {"accountEmail": OFFICE_ACCOUNT, "resourceId": ids["sharedMailbox"]}
+        for base in bases:
+            await service.share(session, base, validated(SharedConnection, office))
         texts = {}
         for name, chosen_settings in profiles().items():
             new_token = {
                 "name": name,
                 "operatorId": operator_ids[PARTNER_ACCOUNT if name == PARTNER else YARD_ACCOUNT],
-                "resourceIds": [ids["main"]],
+                "resourceIds": [ids["sharedMailbox" if name == TEAM else "main"]],
                 "settings": dict(chosen_settings),
             }
             token = await tokens.create(session, validated(tokens.NewToken, new_token))

@@ -21,12 +21,13 @@ from sandbox.collab.store import FILES_FOLDER
 STATE = "demo.json"
 ENVIRONMENT = "environment"
 LOCK = "demo.lock"  # exclusive for the process that creates or empties the folder, else shared
-RESOURCES = (  # in this order: ids 1 to 5
+RESOURCES = (  # in this order: ids 1 to 6
     "main",
     "readOnly",
     "selectedSites",
     "empty",
     "secondTasks",
+    "sharedMailbox",
 )
 UPSTREAMS = MappingProxyType(
     {

@@ -4,11 +4,13 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from gateway.http.sandbox_mount import DemoToken
-from policy.presets import PRESETS, Preset
+from policy.presets import AGENT_PRESETS, PRESETS, AgentPreset, Preset
 from policy.vocabulary import CalendarField, CollabField, EmailField, TaskField
 
 _ALL_ON = PRESETS[Preset.FULL].settings
 PARTNER = "partner"  # the profile of the second operator's token
+TEAM = "team"  # the profile of the token for the shared mailbox
+SUPERVISED = "supervised"  # the profile of the token whose writes wait for a person
 
 
 def _all_but(words: Sequence[str], *hidden: str) -> list[str]:
@@ -31,6 +33,8 @@ def profiles() -> Mapping[str, Mapping[str, object]]:
         },
         "selected": {**_ALL_ON, "collabAllowAllDefault": False},
         PARTNER: _ALL_ON,
+        TEAM: _ALL_ON,
+        SUPERVISED: AGENT_PRESETS[AgentPreset.SUPERVISED].settings,
     }
 
 
@@ -41,6 +45,8 @@ _SENTENCES: Mapping[str, str] = MappingProxyType(
         "reader": "May read everything, and change nothing.",
         "masked": "May do everything, and does not see bodies, recipients, owners and assignees.",
         "selected": "Sees the files and lists that its rules name, and everything else in full.",
+        TEAM: "May read and write in the studio's shared mailbox, and see its calendar.",
+        SUPERVISED: "May do everything; each write waits until a person releases it.",
     }
 )
 

@@ -7,6 +7,7 @@ from gateway.connections.oauth_servers import CALLBACK, LOOPBACK_PORT, SANDBOX_C
 from gateway.errors import CommandError
 from sandbox.app import Sandbox, create
 from sandbox.oauth.clients import ClientRegistry
+from sandbox.world import shared_mailbox
 from sandbox.world.calendar import events
 from sandbox.world.collab import sites
 from sandbox.world.mail import mailboxes
@@ -27,7 +28,15 @@ SCOPES: "Mapping[tuple[str, str], tuple[str, ...]]" = {
         "https://www.googleapis.com/auth/calendar.readonly",
     ),
     ("providerA", READ): ("https://www.googleapis.com/auth/gmail.readonly",),
-    ("providerB", WRITE): ("Mail.ReadWrite", "Mail.Send", "Calendars.Read", "User.Read"),
+    ("providerB", WRITE): (
+        "Mail.ReadWrite",
+        "Mail.Send",
+        "Calendars.Read",
+        "User.Read",
+        "Mail.ReadWrite.Shared",
+        "Mail.Send.Shared",
+        "Calendars.Read.Shared",
+    ),
     ("providerB", READ): ("Mail.Read", "User.Read"),
     ("collab", WRITE): ("Files.ReadWrite.All", "Sites.ReadWrite.All", "SensitivityLabel.Read"),
     ("collab", READ): ("Files.Read.All", "Sites.Read.All", "SensitivityLabel.Read"),
@@ -79,6 +88,7 @@ def open_sandbox(data: Path, *, public_base: str) -> Sandbox:
         boards.seed(state.database)
         projects.seed(state.database)
         sites.seed(state.database, state.content)
+        shared_mailbox.seed(state)
         register_client(sandbox, public_base.removesuffix("/sandbox"))
     return sandbox
 

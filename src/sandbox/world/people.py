@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 YARD_ACCOUNT = "nora.lindqvist@harbourlight.example"
 STUDIO_ACCOUNT = "nora@harbourlight-studio.example"
+OFFICE_ACCOUNT = "office@harbourlight-studio.example"  # shared, with nobody of its own
 PARTNER_ACCOUNT = "henrik@harbourlight-studio.example"  # the second operator, who has no mailbox
 
 

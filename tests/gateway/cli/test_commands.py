@@ -11,6 +11,7 @@ import commands_page
 import pytest
 
 from gateway.cli.main import _GROUPS
+from gateway.demo.profiles import profiles
 
 # What prints no data, and runs until it is stopped.
 SILENT = {"serve", "sandbox", "agents"}
@@ -282,7 +283,7 @@ def test_a_demo_prints_its_manifest_as_json(tmp_path):
             server.terminate()
 
     manifest = json.loads("".join(lines))
-    assert set(manifest["tokens"]) == {"full", "reader", "masked", "selected", "partner"}
+    assert set(manifest["tokens"]) == set(profiles())
     assert manifest["graphqlUrl"] == f"{manifest['baseUrl']}/graphql"
 
 

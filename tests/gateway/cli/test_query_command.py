@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from gateway.cli.main import app
+from gateway.demo.profiles import profiles
 from gateway.store.tables import SavedDocumentRow
 
 ROOT = artefacts.ROOT
@@ -49,7 +50,7 @@ def read_json(result, code=0):
 @pytest.mark.slow
 def test_a_store_is_seeded_once(run, place, seeded):
     assert set(seeded[1]) == {"operatorId", "resources", "tokens"}
-    assert set(seeded[1]["tokens"]) == {"full", "reader", "masked", "selected", "partner"}
+    assert set(seeded[1]["tokens"]) == set(profiles())
     assert seeded[1]["resources"]["main"] == 1
     assert not (seeded[0] / "demo.json").exists()
 

@@ -52,8 +52,10 @@ async def test_the_manifest_is_complete(described):
         "selectedSites": 3,
         "empty": 4,
         "secondTasks": 5,
+        "sharedMailbox": 6,
     }
-    assert list(described["tokens"]) == ["full", "reader", "masked", "selected", "partner"]
+    profiles = ["full", "reader", "masked", "selected", "partner", "team", "supervised"]
+    assert list(described["tokens"]) == profiles
     assert {name: upstream["url"] for name, upstream in described["upstreams"].items()} == {
         "providerA": f"{BASE}/sandbox/provider-a",
         "providerB": f"{BASE}/sandbox/provider-b",
@@ -107,6 +109,22 @@ async def test_the_reader_may_not_delete(client, profile):
     )
 
     assert (response.status_code, response.json()["error"]) == (403, "OPERATION_NOT_ALLOWED")
+
+
+async def test_a_write_of_the_supervised_token_waits_for_a_person(client, profile):
+    own = (await client.get(f"{ACCESS}/token", headers=profile("supervised"))).json()
+    emails = f"{ACCESS}/email/messages?limit=1"
+    (email,) = (await client.get(emails, headers=profile("supervised"))).json()["emails"]
+    held = await client.patch(
+        f"{ACCESS}/email/messages/{email['id']}",
+        json={"markAsRead": not email["isRead"]},
+        headers=profile("supervised"),
+    )
+    (after,) = (await client.get(emails, headers=profile("supervised"))).json()["emails"]
+
+    assert (own["settings"]["writes"], own["settings"]["requireConnection"]) == ("approve", True)
+    assert (held.status_code, held.json()["state"]) == (202, "held")
+    assert after == email
 
 
 async def test_each_profile_grants_what_its_name_says(client, profile):
@@ -359,3 +377,19 @@ async def test_a_reset_removes_the_demos_files_and_nothing_else(tmp_path):
     manifest.remove_stores(tmp_path)
 
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+async def test_the_team_opens_a_shared_mailbox_and_not_its_owners(client, profile):
+    own = (await client.get(f"{ACCESS}/token", headers=profile("team"))).json()["connections"]
+    mails = (await client.get(f"{ACCESS}/email/messages", headers=profile("team"))).json()
+    events = (await client.get(f"{ACCESS}/calendar/events", headers=profile("team"))).json()
+    draft = {"to": [{"email": "ann@north.example"}], "subject": "Hello", "body": "Words."}
+    sent = await client.post(f"{ACCESS}/email/messages/send", headers=profile("team"), json=draft)
+
+    assert [(each["kind"], each["accountEmail"]) for each in own] == [
+        ("email", "office@harbourlight-studio.example"),
+        ("calendar", "office@harbourlight-studio.example"),
+    ]
+    assert (mails["totalCount"], "authWarnings" in mails) == (5, False)
+    assert "Interview, office assistant" in {event["title"] for event in events["events"]}
+    assert (sent.status_code, sent.json()["success"]) == (200, True)

@@ -1,0 +1,1 @@
+import{i as e}from"./index-C6_3O6Mu.js";var t={jsonc:{astFormat:`gw-json`,locStart:()=>0,locEnd:e=>e.text.length,parse:t=>({type:`json`,text:t,value:e(t)})}},n={"gw-json":{print:e=>e.node.value===void 0?e.node.text:JSON.stringify(e.node.value,null,2)}};export{t as parsers,n as printers};

@@ -1,1 +1,0 @@
-import{i as e}from"./index-ZqOqG9QC.js";var t={jsonc:{astFormat:`gw-json`,locStart:()=>0,locEnd:e=>e.text.length,parse:t=>({type:`json`,text:t,value:e(t)})}},n={"gw-json":{print:e=>e.node.value===void 0?e.node.text:JSON.stringify(e.node.value,null,2)}};export{t as parsers,n as printers};
