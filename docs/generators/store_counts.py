@@ -14,6 +14,7 @@ from gateway.store import sqlite
 
 _SSL_OR_CANCEL = 8  # bytes of the messages before a session that are not its start
 _TRANSACTION = (b"BEGIN", b"COMMIT", b"ROLLBACK")
+_SETUP = b"CLIENT"  # the command by which a new connection to Redis names itself
 
 
 @dataclass(slots=True)
@@ -23,8 +24,9 @@ class Counter:
 
     Attributes:
         statements: Of PostgreSQL or SQLite without those that begin and end transactions; commands
-            of Redis, with those that a script runs in the server.
-        round_trips: How often a connection sent after it had received.
+            of Redis, with those that a script runs in the server, without those that begin a
+            connection: how many connections there are depends on the speed of the machine.
+        round_trips: How often a connection sent one of them after it had received.
     """
 
     statements: int = 0
@@ -45,13 +47,14 @@ class _PostgresMessages:
         self._buffer = b""
         self._has_started = False
 
-    def feed(self, data: bytes) -> None:
+    def feed(self, data: bytes) -> bool:
+        """Return whether *data* counts as a round trip."""
         self._buffer += data
         head = 1 if self._has_started else 0
         while len(self._buffer) >= head + 4:
             end = head + int.from_bytes(self._buffer[head : head + 4])
             if len(self._buffer) < end:
-                return
+                break
             message, self._buffer = self._buffer[:end], self._buffer[end:]
             if not self._has_started:
                 self._has_started = len(message) > _SSL_OR_CANCEL
@@ -60,6 +63,7 @@ class _PostgresMessages:
                 message[:1] == b"Q" and not message[5:].startswith(_TRANSACTION)
             ):
                 self._counter.statements += 1
+        return True
 
 
 class _RedisMessages:
@@ -68,8 +72,12 @@ class _RedisMessages:
     def __init__(self, counter: Counter) -> None:
         self._counter = counter
 
-    def feed(self, data: bytes) -> None:
-        self._counter.statements += sum(line.startswith(b"*") for line in data.split(b"\r\n"))
+    def feed(self, data: bytes) -> bool:
+        """Return whether *data* counts as a round trip."""
+        lines = data.split(b"\r\n")
+        commands = sum(line.startswith(b"*") for line in lines) - lines.count(_SETUP)
+        self._counter.statements += commands
+        return commands > 0
 
 
 class _Link:
@@ -100,9 +108,9 @@ class _Link:
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         while data := await reader.read(65536):
-            self._counter.round_trips += self._is_clients_turn
+            counts = self._messages.feed(data)
+            self._counter.round_trips += counts and self._is_clients_turn
             self._is_clients_turn = False
-            self._messages.feed(data)
             writer.write(data)
 
     async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

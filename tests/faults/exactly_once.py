@@ -15,7 +15,8 @@ upstream failed. Then the messages in the senders' and in the recipients' mailbo
 the key in their subject: 0 duplicates, 0 missing. Exit status 0 says so.
 Half of the keys go through REST, half through GraphQL, half to each provider; every fifth is a
 reply, the others are new messages. Every retry goes to the next process. With `--drafts` the token
-is in draft mode: the drafts are counted, one per key, and nothing may be delivered. With `--stored`
+is in draft mode, and half of the new messages are made as drafts: the drafts are counted, one per
+key, and nothing may be delivered. With `--stored`
 each key sends a draft that a person left: it is a draft or a sent message, and never both or none.
 
 The faults (`fault_schedule.py`): a process is killed (SIGKILL) and started again; it is frozen
@@ -67,6 +68,7 @@ SEND = "mutation ($input: SendEmailInput!) { sendEmail(input: $input) { success 
 REPLY = """mutation ($id: String!, $input: ReplyEmailInput!) {
   replyToEmail(emailId: $id, input: $input) { success }
 }"""
+CREATE = "mutation ($input: CreateDraftInput!) { createDraft(input: $input) { success } }"
 SEND_DRAFT = "mutation ($id: String!) { sendDraft(draftId: $id) { success } }"
 MESSAGES, DRAFTS = "/api/access/email/messages", "/api/access/email/drafts"
 FILE = "once.txt"
@@ -412,6 +414,8 @@ def request(run: Run, key: int) -> tuple[str, str, dict[str, Any]]:
             "connectionId": run.connections[own],
         }
         path, query, variables = f"{MESSAGES}/send", SEND, {}
+        if run.send_mode == "draft" and key % 8 > 3:
+            path, query = DRAFTS, CREATE
     if key % 4 > 1:  # of each mailbox every other key
         return "graphql", "/graphql", {"query": query, "variables": {**variables, "input": message}}
     return "rest", path, message

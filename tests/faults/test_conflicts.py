@@ -87,7 +87,7 @@ async def test_both_transactions_of_a_deadlock_are_committed(server, database):
 
     await asyncio.gather(change_both(1, 2), change_both(2, 1))
 
-    assert len(attempts) == 3  # one of them was the victim, once
+    assert len(attempts) >= 3  # one of them was the victim; its next attempt may meet the other too
     async with database.reading() as session:
         rows = await (await session.connection()).execute(text("SELECT value FROM pairs"))
         assert list(rows.scalars()) == [2, 2]

@@ -162,6 +162,7 @@ async def test_without_redis_limits_are_stricter_and_no_request_waits(served, ha
             p99_without=round(statistics.quantiles(after, n=100)[-1], 3),
         )
 
+        assert [call.body for call in calls.seen if call.status == 503] == []
         statuses = calls.statuses()
         assert set(statuses["token"]) == set(statuses["mail"]) == {200}
         assert set(statuses["revoked"]) == {401}

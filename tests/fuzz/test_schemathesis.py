@@ -64,6 +64,7 @@ def fuzz(folder: Path, demo, token, names, *words: str) -> dict:
     command = [str(Path(sys.executable).with_name("st")), "run", "closed.json"]
     command += ["--url", demo["baseUrl"]]
     command += ["-H", f"Authorization: Bearer {token}", "--checks", CHECKS, *words]
+    command += ["--request-timeout", "60"]  # beside other suites; the default is 10
     command += ["--max-examples", EXAMPLES, "--seed", SEED, "--generation-database", "none"]
     command += ["--no-color", "--warnings", "off", "--continue-on-failure"]
     command += ["--report", "json", "--report-json-path", "report.json"]

@@ -39,8 +39,9 @@ class CommandLine:
             **settings,
         }
 
-    def __call__(self, *words, stdin=""):
-        return run_command(*words, stdin=stdin, cwd=self._folder, env=self._environment)
+    def __call__(self, *words, stdin="", **settings):
+        environment = {**self._environment, **settings}
+        return run_command(*words, stdin=stdin, cwd=self._folder, env=environment)
 
     def set_up(self):
         """Make an operator with a resource; return their ids."""

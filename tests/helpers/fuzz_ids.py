@@ -56,6 +56,15 @@ def right_writes(client: httpx.Client) -> list[Write]:
     ]
 
 
+def _attached_text(ask: Looking) -> tuple[Mapping[str, Any], list[Mapping[str, Any]]]:
+    """Return the newest mail with a file whose text can be read, and the mail's files."""
+    for mail in ask.get("/api/access/email/messages", hasAttachment="true", limit=50)["emails"]:
+        files = ask.get(f"/api/access/email/messages/{mail['id']}")["attachments"]
+        if any(file["contentType"] == "application/pdf" for file in files):
+            return mail, files
+    raise LookupError("No mail has a PDF.")
+
+
 def of_surfaces(client: httpx.Client) -> Names:
     """Name what the four surfaces show to a caller who may see everything."""
     ask = Looking(client)
@@ -64,8 +73,7 @@ def of_surfaces(client: httpx.Client) -> Names:
     items = [ask.get(f"/api/access/tasks/boards/{id_}/items")["items"] for id_ in ids(boards[:3])]
     calendars = ask.get("/api/access/calendar/calendars")["calendars"]
     accounts = ask.get("/api/access/token")["connections"]
-    attached = ask.get("/api/access/email/messages", hasAttachment="true", limit=1)["emails"][0]
-    files = ask.get(f"/api/access/email/messages/{attached['id']}")["attachments"]
+    attached, files = _attached_text(ask)
     return {
         "": {
             "path.emailId": ids(mails),

@@ -22,6 +22,7 @@ from sandbox.world.people import STUDIO_ACCOUNT, YARD_ACCOUNT
 
 SECRET = "a-secret-of-the-load-tests"
 ADMIN = {"Authorization": f"Bearer {SECRET}"}
+PATIENT = (str(Path(__file__).with_name("patient_gateway.py")),)
 MESSAGES = "/api/access/email/messages"
 # Provider -> the upstream's name, the account, and what its token may do.
 MAIL = {
@@ -79,10 +80,12 @@ class Process:
 
 
 @contextmanager
-def serving(folder: Path, *words: str, **settings: str) -> Iterator[Process]:
-    """Run `serve` in *folder*."""
+def serving(
+    folder: Path, *words: str, program: tuple[str, ...] = ("-m", "gateway"), **settings: str
+) -> Iterator[Process]:
+    """Run `serve` in *folder*; *program* is `PATIENT` where only order and counts are tested."""
     defaults = {"AGW_ADMIN_TOKEN": SECRET, "AGW_SECRET_KEYS": SECRET, "AGW_DATA_DIR": str(folder)}
-    command = ("-m", "gateway", "serve", "--port", "{port}", *words)
+    command = (*program, "serve", "--port", "{port}", *words)
     made = Process(*command, folder=folder, **{**defaults, **settings})
     try:
         yield made

@@ -56,6 +56,7 @@ LISTENERS = """
   -o local_header_rewrite_clients=
 tlsmgr unix - - n 1000? 1 tlsmgr
 """
+_UNDER_WAY = ("incoming", "active")  # queues; what cannot be delivered yet is in another one
 _DELIVERED = re.compile(r": ([0-9A-Za-z]+): to=<([^>]*)>.* status=sent ")
 _SUBJECT = re.compile(r"/cleanup\[\d+\]: ([0-9A-Za-z]+): info: header Subject: (.*?) from ")
 _MESSAGE_ID = re.compile(r"/cleanup\[\d+\]: ([0-9A-Za-z]+): message-id=<([^>]*)>")
@@ -177,7 +178,12 @@ class Postfix:
         return self.delivered_subjects().count((subject, to))
 
     def _delivered(self, pattern: re.Pattern[str]) -> list[tuple[str, str]]:
-        log = self._log_file()
+        """Return what was delivered, once all is that was accepted so far and can be."""
+        ends = time.monotonic() + 60
+        while any(list((self.folder / "spool" / name).iterdir()) for name in _UNDER_WAY):
+            assert time.monotonic() < ends, "the server delivers nothing"
+            time.sleep(0.01)
+        log = self.log()
         names = dict(pattern.findall(log))
         return [(names.get(queue_id, ""), to) for queue_id, to in _DELIVERED.findall(log)]
 

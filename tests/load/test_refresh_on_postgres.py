@@ -48,6 +48,7 @@ def two(tmp_path_factory):
         settings = {
             "AGW_DATABASE_URL": postgres.url,
             "AGW_RATE_LIMITS": "off",
+            "AGW_PROCESSES": "2",  # each has half of the calls that the mailbox may have at once
             "AGW_PROVIDER_B_CLIENT_ID": "gateway",
             "AGW_PROVIDER_B_CLIENT_SECRET": "its secret",
             **upstream.settings,
@@ -113,9 +114,7 @@ async def test_many_callers_in_two_processes_renew_a_token_once(two):
         statuses = await two.ask(CALLERS)
         stored = await two.stored()
 
-        # On a busy machine some wait too long for a place. Each process limits the calls of an
-        # account at once by itself, so upstream may throttle both together.
-        assert set(statuses) <= {200, 429, 503}
+        assert set(statuses) <= {200, 503}  # on a busy machine some wait too long for a place
         assert statuses[200] >= 2
         assert [call["path"] for call in two.calls("oauth")] == [
             "/provider-b/common/oauth2/v2.0/token"

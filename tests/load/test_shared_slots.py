@@ -14,7 +14,17 @@ from pathlib import Path
 import httpx
 import pytest
 from database_servers import redis_server
-from gateway_processes import ADMIN, MAIL, MESSAGES, prepare, serving, tell, token_of, upstreams
+from gateway_processes import (
+    ADMIN,
+    MAIL,
+    MESSAGES,
+    PATIENT,
+    prepare,
+    serving,
+    tell,
+    token_of,
+    upstreams,
+)
 
 from sandbox.volume import mail
 from sandbox.world.calendar import events
@@ -45,7 +55,10 @@ def world(tmp_path_factory):
             "AGW_PROCESSES": "2",
             "AGW_RATE_LIMITS": "off",
         }
-        with serving(folder, **settings) as first, serving(folder, **settings) as second:
+        with (
+            serving(folder, program=PATIENT, **settings) as first,
+            serving(folder, program=PATIENT, **settings) as second,
+        ):
             made = prepare(first.base, upstream.tokens)
             yield upstream, (first, second), tokens(first.base, made, upstream)
 
@@ -91,7 +104,7 @@ class Log:
 
 
 async def get(gateway, headers, path):
-    async with httpx.AsyncClient(base_url=gateway.base, headers=headers, timeout=60) as client:
+    async with httpx.AsyncClient(base_url=gateway.base, headers=headers, timeout=300) as client:
         answer = await client.get(path)
     assert answer.status_code == 200, answer.text
     return answer.json()

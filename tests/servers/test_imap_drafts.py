@@ -1,9 +1,12 @@
 """Drafts on a real Dovecot: read, changed byte for byte, and gone when somebody was faster."""
 
+import random
 import re
 
 import pytest
 from mail_upstreams import ALL
+from random_drafts import CHANGES as CHANGES_OF_ONE
+from random_drafts import SEED, differences, random_draft
 
 from providers.connectors.imap import filing, sending
 from providers.connectors.imap.sending import PENDING
@@ -87,6 +90,28 @@ async def test_every_other_byte_stays_and_the_old_draft_goes(mailbox, draft, nam
     assert await mailbox.port.drafts.locate(changed.id) == changed
     with pytest.raises(Missing):
         await mailbox.port.drafts.locate(draft.id)
+
+
+@pytest.mark.tries(5, 150)
+async def test_no_other_member_of_random_drafts_changes_at_the_server(mailbox, tries):
+    choose, wrong = random.Random(SEED), []
+    for number in range(tries):
+        raw, name = random_draft(choose), choose.choice(list(CHANGES_OF_ONE))
+        await mailbox.add_raw(raw, folder="drafts", read=True)
+        query = MailQuery(label="DRAFT")
+        (email,) = (
+            await mailbox.port.search(query, after=None, projection=frozenset({"id"}))
+        ).emails
+        identity = (await mailbox.port.drafts.identities([email.id]))[email.id]
+        await mailbox.port.drafts.update(identity, CHANGES_OF_ONE[name])
+        (changed,) = await raw_drafts(mailbox)
+        stored = raw.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")  # as APPEND takes it
+        if others := differences(name, stored, changed):
+            wrong.append((number, name, others))
+        await mailbox.session.command("STORE 1:* +FLAGS.SILENT (\\Deleted)")
+        await mailbox.session.command("EXPUNGE")
+
+    assert wrong == []
 
 
 async def test_files_are_added_and_removed(mailbox, draft):

@@ -1,11 +1,13 @@
 """A shared mailbox on a real Dovecot: every route, within the rights that its owner gives."""
 
 import asyncio
+import json
 from base64 import b64encode
 
 import imap_account
 import pytest
 import pytest_asyncio
+from command_line import CommandLine
 from dovecot import dovecot_server
 from mail_upstreams import ALL
 from postfix import postfix_server
@@ -297,3 +299,34 @@ async def test_a_mailbox_that_is_not_shared_is_named_so(world, base, dovecot):
     tested = await world.admin.post(f"/api/connections/{created.json()['id']}/test")
 
     assert "is not shared with the person whose connection it uses" in tested.text
+
+
+async def test_a_command_connects_it_and_stores_nothing_that_cannot_be_read(
+    dovecot, team, tmp_path
+):
+    command = CommandLine(tmp_path, SSL_CERT_FILE=str(dovecot.certificate))
+    operator, resource = command.set_up()
+    add = ("connection", "add", "email", "IMAP", "ada@example.test", "--operator", operator)
+    add += ("--resource", resource, "--server", dovecot.url(), "--json")
+    base = json.loads(command(*add, stdin="ada-secret\n").stdout)
+    share = ("connection", "add", "--on", str(base["id"]), "--json", "--shared")
+    closed = command(*share, "nobody@example.test")
+    made = command(*share, "team@example.test")
+    listed = json.loads(command("connection", "list", "--json").stdout)
+    shared = json.loads(made.stdout)
+    tested = command("connection", "test", str(shared["id"]), "--json")
+
+    assert (closed.returncode, closed.stdout) == (1, "")
+    assert "is not shared with the person whose connection it uses" in closed.stderr
+    assert "Nothing is stored" in closed.stderr
+    assert made.returncode == 0, made.stderr
+    members = ("provider", "accountEmail", "sharedOn", "baseUrl", "operatorId", "status")
+    assert [shared[name] for name in members] == [
+        *("IMAP", "team@example.test", base["id"], dovecot.url(), operator, "active")
+    ]
+    assert [(each["id"], each["sharedOn"]) for each in listed] == [
+        (base["id"], None),
+        (shared["id"], base["id"]),
+    ]
+    assert json.loads(tested.stdout)["ok"] is True
+    assert "ada-secret" not in made.stdout + made.stderr + closed.stderr

@@ -212,7 +212,14 @@ def test_calendars_are_connected_by_their_address_and_server(deployment):
         add = ("connection", "add", "--init", "--caldav", ADA, "--calendar-server", server.url)
         wrong = deployment.run(*add, "--username", USER, stdin="wrong\n")
         added = deployment.run(*add, "--username", USER, "--json", stdin=f"{PASSWORD}\n")
+        more = (*add, "--people", "--username", USER, "--json")
+        with_people = deployment.run_as_set_up(*more, stdin=f"{PASSWORD}\n")
 
+    assert with_people.returncode == 0, with_people.stderr
+    scopes = [
+        json.loads(run.stdout)["connections"][0]["grantedScopes"] for run in (added, with_people)
+    ]
+    assert scopes == [[], ["carddav"]]
     assert wrong.returncode == 1
     assert (
         f"The calendar server {server.url} refused the user name or the password." in wrong.stderr

@@ -334,3 +334,42 @@ async def test_no_namesake_is_ever_guessed(world, tries):
         outcomes[body["outcome"]] += 1
 
     assert set(outcomes) == {"one", "several", "none"} or tries < 200
+
+
+@pytest.mark.slow
+@pytest.mark.tries(40, 40)
+@pytest.mark.parametrize(("settings", "headers"), HIDDEN.values(), ids=HIDDEN)
+async def test_many_hidden_people_change_neither_answers_nor_calls(world, settings, headers, tries):
+    """`TIMES=125`: 5,000 of each kind, namesakes of those that are seen and of each other."""
+    world.sandbox.upstreams["providerA"].quota.allowance = None
+    rng = random.Random(tries)
+    token = await world.token(settings)
+    (hidden,) = headers
+    names = [f"name{index:04}" for index in range(20)]
+    for index, name in enumerate(names[:15]):
+        header = rng.choice(["From", "Cc", "To"])
+        person = f"{name} <p{index}@north.example>"
+        receive(world, rng.choice(list(MAILBOXES.values())), **{header: person})
+
+    async def answers(turn):
+        bodies, calls = [], []
+        for number, name in enumerate(["ana", "else", *names]):
+            caller = world.called_from(f"10.9.{turn}.{number}")
+            world.forget_calls()
+            async with caller.client(token) as client:
+                asked = {"params": {"name": name}, "headers": {"x-request-id": "same"}}
+                response = await client.get(PEOPLE, **asked)
+            assert response.status_code == 200, response.text
+            bodies.append(response.content)
+            calls.append(sorted(call["path"] for call in world.calls() if call["batch"] is None))
+        return bodies, calls
+
+    await answers(0)  # knows the folders of provider B from now on
+    before = await answers(1)
+    assert sum(b'"outcome":"one"' in body for body in before[0]) > 5
+    assert all(before[1])
+    for index in range(tries):
+        person = f"{rng.choice(names)} <h{index}@else.example>"
+        receive(world, rng.choice(list(MAILBOXES.values())), at=-index, **{hidden: person})
+
+    assert await answers(2) == before
