@@ -40,13 +40,17 @@ minimal_backoff_time = 2s
 maximal_backoff_time = 5s
 queue_run_delay = 2s
 """
+# Each session has a process of its own: one that serves several keeps its connection to the
+# Dovecot, and refuses a login once (454) after that was killed.
 LISTENERS = """
 127.0.0.1:{port} inet n - n - - smtpd
+  -o max_use=1
   -o syslog_name=postfix/submission
   -o smtpd_tls_security_level=encrypt
   -o smtpd_sasl_auth_enable=yes
   -o smtpd_client_restrictions=permit_sasl_authenticated,reject
 127.0.0.1:{tls_port} inet n - n - - smtpd
+  -o max_use=1
   -o syslog_name=postfix/submissions
   -o smtpd_tls_wrappermode=yes
   -o smtpd_sasl_auth_enable=yes
