@@ -15,7 +15,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from gateway.errors import Overloaded
 from gateway.secrets.keyring import Keyring, column_context
 from gateway.store.cleanup import delete_in_slices
-from gateway.store.clock import StatementClock
+from gateway.store.clock import StatementClock, as_column
 from gateway.store.conflicts import retried
 from gateway.store.database import Database, StorageUnavailable
 from gateway.store.further_tables import FeedStateRow, FeedSubscription
@@ -50,10 +50,12 @@ class FeedStateStore:
         mine = col(FeedStateRow.id) == state_id, col(FeedStateRow.token_id) == token_id
         try:
             async with self._database.reading() as session:
-                row = (await session.exec(select(FeedStateRow).where(*mine))).first()
-            if row is None:
+                query = select(FeedStateRow, as_column(self._now())).where(*mine)
+                found = (await session.exec(query)).first()
+            if found is None:
                 return None
-            if row.used_at < self._now() - _DAY_MS:
+            row, now = found
+            if row.used_at < now - _DAY_MS:
                 await self._touch(row.feed)
         except StorageUnavailable as failure:
             raise Overloaded from failure
