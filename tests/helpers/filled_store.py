@@ -24,7 +24,6 @@ from gateway.store.tables import (
 from gateway.store.timestamps import now_ms
 
 _INSERTED = 5000  # rows of one statement
-_CREDENTIALS = orjson.dumps({"accessToken": "an-upstream-token"})
 
 
 async def new_database(server: PostgresServer | None, folder: Path, name: str) -> str:
@@ -40,11 +39,18 @@ async def new_database(server: PostgresServer | None, folder: Path, name: str) -
     return url
 
 
-async def fill(url: str, *, tokens: int, owners: int, settings: dict[str, Any]) -> list[str]:
+async def fill(
+    url: str,
+    *,
+    tokens: int,
+    owners: int,
+    settings: dict[str, Any],
+    access_token: str = "an-upstream-token",
+) -> list[str]:
     """
     Store *owners* operators, each with a resource and a mailbox of provider B, and *tokens*.
 
-    Token number n belongs to operator n modulo *owners*.
+    Token number n belongs to operator n modulo *owners*. *access_token* is that of all mailboxes.
 
     Returns:
         The texts of the tokens.
@@ -57,7 +63,7 @@ async def fill(url: str, *, tokens: int, owners: int, settings: dict[str, Any]) 
         ],
         Resource: [{"id": n, "name": f"r{n}"} for n in numbers],
         OperatorResource: [{"operator_id": _operator(n), "resource_id": n} for n in numbers],
-        ConnectionRow: [_connection(n) for n in numbers],
+        ConnectionRow: [_connection(n, access_token) for n in numbers],
         AccessToken: [
             {
                 "id": n + 1,
@@ -95,8 +101,9 @@ def _operator(number: int) -> str:
     return str(uuid.UUID(int=number))
 
 
-def _connection(number: int) -> dict[str, Any]:
+def _connection(number: int, access_token: str) -> dict[str, Any]:
     context = column_context("connections", number, "credentials")
+    credentials = orjson.dumps({"accessToken": access_token})
     return {
         "id": number,
         "resource_id": number,
@@ -108,6 +115,6 @@ def _connection(number: int) -> dict[str, Any]:
         "can_write": True,
         "status": "active",
         "selected_site_ids": [],
-        "credentials": KEYRING.encrypt(_CREDENTIALS, context=context),
+        "credentials": KEYRING.encrypt(credentials, context=context),
         "updated_at": now_ms(),
     }
