@@ -66,6 +66,7 @@ class Polls(Calls):
         self._look_soon = services.webhooks.look_soon
         self._looks: set[asyncio.Task[None]] = set()
         self._has_any = True
+        self._has_room = asyncio.Event()
         rows = [row for row in ENDPOINTS if row.path == changes.path]
         self._rest_app = rest_app(rows, prepare=prepared.of_table, calls=self)
 
@@ -88,22 +89,30 @@ class Polls(Calls):
         await asyncio.gather(*self._looks, return_exceptions=True)
 
     async def _turn(self) -> None:
-        await asyncio.sleep(PAUSE_SECONDS if self._has_any else REST_SECONDS)
-        self._has_any = await self._store.has_any()
-        if self._has_any:
-            await self.run_due()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PAUSE_SECONDS if self._has_any else REST_SECONDS):
+                await self._has_room.wait()
+        self._has_room.clear()
+        self._has_any = await self.run_due() > 0 or await self._store.has_any()
 
-    async def run_due(self) -> None:
+    async def run_due(self) -> int:
         """
-        Begin the looks that are due, as many as there is room for.
+        Begin the looks that are due, as many as there is room for; return how many.
 
         Raises:
             StorageUnavailable: The database did not answer.
         """
-        for row in await self._store.take(CONCURRENT - len(self._looks)):
+        taken = await self._store.take(CONCURRENT - len(self._looks))
+        for row in taken:
             task = asyncio.create_task(self._look(row))
             self._looks.add(task)
-            task.add_done_callback(self._looks.discard)
+            task.add_done_callback(self._ended)
+        return len(taken)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._looks.discard(task)
+        if len(self._looks) <= CONCURRENT // 2:  # others may be due: take several in one statement
+            self._has_room.set()
 
     async def _look(self, row: FeedSubscription) -> None:
         """Look once; what goes wrong here is repeated when the lease has ended."""
@@ -123,7 +132,8 @@ class Polls(Calls):
                     has_rows=bool(page["changes"]),
                     failed=bool(codes) and None not in codes,
                 )
-                self._look_soon()
+                if page["changes"]:
+                    self._look_soon()
 
     async def _ask(self, look: _Look) -> RestResponse:
         since = state.cursor_of(look.row.position, self._keyring, look.row.token_id)

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from sqlalchemy import ColumnElement, delete, insert, or_, update
+from sqlalchemy import ColumnElement, delete, func, insert, or_, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -17,6 +17,7 @@ from gateway.errors import Overloaded
 from gateway.feeds.states import FeedStateStore
 from gateway.secrets.keyring import Keyring
 from gateway.store import timestamps
+from gateway.store.clock import as_column
 from gateway.store.conflicts import retried
 from gateway.store.database import Database, StorageUnavailable
 from gateway.store.further_tables import FeedSubscription, WebhookTarget
@@ -87,6 +88,13 @@ class SubscriptionStore:
     def _is_due(self) -> tuple[ColumnElement[bool], ...]:
         is_alive = col(WebhookTarget.state) == targets.ACTIVE
         return is_alive, col(FeedSubscription.due_at) <= self.now()
+
+    async def lateness(self, session: AsyncSession) -> float:
+        """Return for how many seconds the one that waits longest has been due."""
+        late = as_column(self.now()) - func.min(col(FeedSubscription.due_at))
+        query = select(late).select_from(FeedSubscription).join(WebhookTarget)
+        longest = (await session.exec(query.where(*self._is_due()))).first()
+        return (longest or 0) / 1000
 
     async def looked(
         self, row: FeedSubscription, cursor: str, *, has_rows: bool, failed: bool

@@ -9,11 +9,12 @@ import asyncio
 import hashlib
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import orjson
 from sqlalchemy import func
 from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway.connections import expiry, shared
 from gateway.feeds.push.registrations import count_by_failure
@@ -34,6 +35,7 @@ DATABASE_TIMEOUT_SECONDS = 2.0
 METRICS = "/metrics"
 OK, LOST, OFF, FAILING = "ok", "lost", "off", "failing"
 
+T = TypeVar("T")
 
 Probe = Callable[[RestRequest], Awaitable[RestResponse]]
 
@@ -48,9 +50,8 @@ def probes(services: "Services", metrics: Metrics, lifecycle: Lifecycle) -> Mapp
         return _json(200, {"status": "ok"})
 
     async def ready(_: RestRequest) -> RestResponse:
-        database = (
-            OK if lifecycle.serving and await _connection_counts(services) is not None else LOST
-        )
+        answers = lifecycle.serving and await _read(services, _connection_counts) is not None
+        database = OK if answers else LOST
         checks = {
             "database": database,
             **await process_checks(services, has_database=database == OK),
@@ -66,13 +67,14 @@ def probes(services: "Services", metrics: Metrics, lifecycle: Lifecycle) -> Mapp
         await services.entry.check_secret(request.scope, digests)
         metrics.set_shared_limits_lost(lost=_shared_limits_state(services) == LOST)
         metrics.set_background_tasks(last_runs)
-        counts = await _connection_counts(services)
+        counts = await _read(services, _connection_counts)
         if counts is not None:
             metrics.set_connections(counts)
-            metrics.set_silence(await _silence(services))
-            metrics.set_health(*await _health(services))
-            metrics.set_webhook_targets(await _webhook_targets(services))
-            metrics.set_push_registrations(await _push_registrations(services))
+            metrics.set_silence(await _read(services, _silence) or {})
+            metrics.set_health(await _read(services, _dead) or {}, await _ending(services))
+            metrics.set_webhook_targets(await _read(services, targets.count_by_state) or {})
+            metrics.set_push_registrations(await _read(services, _push_registrations) or {})
+            metrics.set_late_looks(await _read(services, services.subscriptions.lateness) or 0.0)
         used, idle = services.database.pool_use()
         metrics.set_pool(used=used, idle=idle)
         return RestResponse(status=200, body=metrics.exposition(), content_type=CONTENT_TYPE)
@@ -94,22 +96,27 @@ def _json(status: int, content: Mapping[str, object]) -> RestResponse:
     return RestResponse(status=status, body=orjson.dumps(content))
 
 
-async def _connection_counts(services: "Services") -> dict[tuple[str, str], int] | None:
-    """Count the connections by (provider, status); None when the database does not answer."""
-    group = (col(ConnectionRow.provider), shared.STATUS)
+async def _read(services: "Services", read: Callable[[AsyncSession], Awaitable[T]]) -> T | None:
+    """Read from the database; None when it does not answer in time."""
     try:
         async with (
             asyncio.timeout(DATABASE_TIMEOUT_SECONDS),
             services.database.reading() as session,
         ):
-            counts = select(*group, func.count()).outerjoin(shared.BASE, shared.IS_ON_BASE)
-            rows = await session.exec(counts.group_by(*group))
-            return {(provider, status): count for provider, status, count in rows}
+            return await read(session)
     except (StorageUnavailable, TimeoutError):
         return None
 
 
-async def _silence(services: "Services") -> dict[str, float]:
+async def _connection_counts(session: AsyncSession) -> dict[tuple[str, str], int]:
+    """Count the connections by (provider, status)."""
+    group = (col(ConnectionRow.provider), shared.STATUS)
+    counts = select(*group, func.count()).outerjoin(shared.BASE, shared.IS_ON_BASE)
+    rows = await session.exec(counts.group_by(*group))
+    return {(provider, status): count for provider, status, count in rows}
+
+
+async def _silence(session: AsyncSession) -> dict[str, float]:
     """
     Return provider -> seconds since the last answer of the active account silent for longest.
 
@@ -123,58 +130,34 @@ async def _silence(services: "Services") -> dict[str, float]:
         .where(shared.STATUS == "active")
         .group_by(col(row.provider))
     )
-    try:
-        async with (
-            asyncio.timeout(DATABASE_TIMEOUT_SECONDS),
-            services.database.reading() as session,
-        ):
-            oldest = await session.exec(query)
-            return {provider: max(0, now - moment) / 1000 for provider, moment in oldest}
-    except (StorageUnavailable, TimeoutError):
-        return {}
+    return {provider: max(0, now - at) / 1000 for provider, at in await session.exec(query)}
 
 
-async def _health(services: "Services") -> tuple[dict[tuple[str, str], int], Counter[str]]:
-    """Count the dead connections by (provider, cause), and the ending ones by provider."""
+async def _dead(session: AsyncSession) -> dict[tuple[str, str], int]:
+    """Count the dead connections by (provider, cause)."""
     group = (col(ConnectionRow.provider), shared.CAUSE)
     query = (
         select(*group, func.count())
         .outerjoin(shared.BASE, shared.IS_ON_BASE)
         .where(shared.STATUS.in_(("needs_reauth", "error")))
     )
+    counts = await session.exec(query.group_by(*group))
+    return {(provider, cause or "none"): count for provider, cause, count in counts}
+
+
+async def _ending(services: "Services") -> Counter[str]:
+    """Count the connections whose credentials end soon by provider; none as for `_read`."""
     try:
         async with asyncio.timeout(DATABASE_TIMEOUT_SECONDS):
-            async with services.database.reading() as session:
-                counts = await session.exec(query.group_by(*group))
-                dead = {(provider, cause or "none"): count for provider, cause, count in counts}
             soon = await expiry.ending(services.database, services.keyring)
-            return dead, Counter(connection.provider for connection in soon)
     except (StorageUnavailable, TimeoutError):
-        return {}, Counter()
+        return Counter()
+    return Counter(connection.provider for connection in soon)
 
 
-async def _webhook_targets(services: "Services") -> dict[str, int]:
-    """Count the targets of wake-up calls by state; none when the database does not answer."""
-    try:
-        async with (
-            asyncio.timeout(DATABASE_TIMEOUT_SECONDS),
-            services.database.reading() as session,
-        ):
-            return await targets.count_by_state(session)
-    except (StorageUnavailable, TimeoutError):
-        return {}
-
-
-async def _push_registrations(services: "Services") -> dict[str, int]:
-    """Count the registrations for notifications by state; none as for `_webhook_targets`."""
-    try:
-        async with (
-            asyncio.timeout(DATABASE_TIMEOUT_SECONDS),
-            services.database.reading() as session,
-        ):
-            counts = await count_by_failure(session)
-    except (StorageUnavailable, TimeoutError):
-        return {}
+async def _push_registrations(session: AsyncSession) -> dict[str, int]:
+    """Count the registrations for notifications by state."""
+    counts = await count_by_failure(session)
     active = counts.pop("", 0)
     return {"active": active, "failing": sum(counts.values())}
 

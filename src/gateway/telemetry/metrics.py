@@ -209,6 +209,11 @@ class Metrics:
             ("state",),
             mode="mostrecent",
         )
+        self._late_looks = self._gauge(
+            "agw_late_looks_seconds",
+            "For how long the subscription to changes that waits longest has been due for a look.",
+            mode="mostrecent",
+        )
 
     def _gauge(
         self, name: str, description: str, labels: tuple[str, ...] = (), *, mode: Mode
@@ -328,6 +333,9 @@ class Metrics:
         """Set the numbers of registrations for notifications, by state."""
         for state, count in counts.items():
             self._push_registrations.labels(state).set(count)
+
+    def set_late_looks(self, seconds: float) -> None:
+        self._late_looks.set(seconds)
 
     def set_shared_limits_lost(self, *, lost: bool) -> None:
         self._shared_lost.set(lost)

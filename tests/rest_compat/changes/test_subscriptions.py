@@ -1,5 +1,7 @@
 """Subscriptions to changes: who is called, when, with which cursor, and that nothing is lost."""
 
+import asyncio
+import re
 from contextlib import nullcontext
 
 import calendar_world
@@ -14,7 +16,9 @@ from sqlmodel import func, select
 from webhook_receiver import Receiver, verified
 from world import ADMIN
 
-from gateway.feed_polls import Polls
+from gateway.feed_polls import CONCURRENT, Polls
+from gateway.feeds.subscriptions import MAX_SUBSCRIPTIONS
+from gateway.store import timestamps
 from gateway.store.clock import DatabaseClock
 from gateway.store.further_tables import FeedSubscription, WebhookDelivery, WebhookTarget
 from gateway.webhooks.sender import WebhookSender
@@ -107,6 +111,42 @@ async def test_a_change_wakes_once_with_a_cursor_from_which_it_is_read(subscribe
     assert kind == "created"
     ((again, _, _),) = await subscriber.feed.pull(made["cursor"])
     assert again == "created"
+
+
+async def test_more_than_a_process_looks_at_at_once_are_due_until_they_are_looked_at(
+    subscriber, monkeypatch
+):
+    for _ in range(MAX_SUBSCRIPTIONS):
+        await subscriber.subscribe()
+    begun, polls = [], subscriber.services.polls
+    look = polls._look
+
+    async def noted(row):
+        begun.append(row.id)
+        await look(row)
+
+    monkeypatch.setattr(polls, "_look", noted)
+    late = timestamps.now_ms() - 90_000
+    await subscriber.execute(update(FeedSubscription).values(due_at=late))
+    before = await late_looks(subscriber)
+
+    assert await polls.run_due() == CONCURRENT
+    await asyncio.wait_for(polls._has_room.wait(), 30)  # a loop that waits goes on at once
+    await polls.idle()
+    between = await late_looks(subscriber)
+    assert await polls.run_due() == MAX_SUBSCRIPTIONS - CONCURRENT
+    await polls.idle()
+
+    assert len(set(begun)) == len(begun) == MAX_SUBSCRIPTIONS
+    assert 90 <= before <= between < 150
+    assert await late_looks(subscriber) == 0
+
+
+async def late_looks(subscriber):
+    async with subscriber.agendas.client(ADMIN) as admin:
+        metrics = (await admin.get("/metrics")).text
+    (figure,) = re.findall(r"(?m)^agw_late_looks_seconds (.+)$", metrics)
+    return float(figure)
 
 
 async def test_what_is_hidden_wakes_nobody(subscriber):
