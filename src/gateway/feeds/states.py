@@ -51,10 +51,10 @@ class FeedStateStore:
         try:
             async with self._database.reading() as session:
                 query = select(FeedStateRow, as_column(self._now())).where(*mine)
-                found = (await session.exec(query)).first()
-            if found is None:
+                stored = (await session.exec(query)).first()
+            if stored is None:
                 return None
-            row, now = found
+            row, now = stored
             if row.used_at < now - _DAY_MS:
                 await self._touch(row.feed)
         except StorageUnavailable as failure:
