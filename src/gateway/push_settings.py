@@ -47,9 +47,9 @@ class PushSettings(BaseSettings):
 
     provider_b_push: bool = Field(
         default=False,
-        description="Whether Microsoft Graph tells of changed mailboxes: it calls "
+        description="Whether Microsoft Graph tells of changed mailboxes and calendars: it calls "
         "`/notifications/…` of `AGW_PUBLIC_URL`, which must be reachable from the internet. "
-        "Then mail wakes [streams and subscriptions](../spec/changes.md#notifications).",
+        "Then they wake [streams and subscriptions](../spec/changes.md#notifications).",
     )
 
     @model_validator(mode="after")

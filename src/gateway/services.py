@@ -52,7 +52,7 @@ from gateway.store.idempotency.store import IdempotencyStore
 from gateway.store.uploads import UploadStore
 from gateway.webhooks.sender import WebhookSender
 from policy.vocabulary import Surface
-from providers.catalogue.tables import WITHOUT_HTTP
+from providers.catalogue.tables import SERVICES, WAITED_FOR
 from rest_compat.table import ENDPOINTS, Endpoint
 
 if TYPE_CHECKING:
@@ -223,9 +223,11 @@ class Services:
         return Waiters(self.wakes, self.streams, wait)
 
     @cached_property
-    def waitable(self) -> frozenset[str]:
-        """The providers whose mailboxes wake polls."""
-        return WITHOUT_HTTP | self.settings.push_providers
+    def waitable(self) -> frozenset[tuple[str, str]]:
+        """The kinds and providers of the accounts that wake polls."""
+        providers = self.settings.push_providers
+        telling = (key for key, service in SERVICES.items() if service.pushes)
+        return WAITED_FOR.union(key for key in telling if key[1] in providers)
 
     @cached_property
     def receivers(self) -> Mapping[str, Receiver]:

@@ -24,7 +24,7 @@ MAX_MODULES = 22  # in one folder, its `__init__` included
 # raised only in a commit that says what the lines are for.
 BUDGETS = {
     "agent_tools": 2_500,
-    "gateway": 42_850,
+    "gateway": 42_900,
     "graph": 20_790,
     "policy": 5_210,
     "providers": 48_500,

@@ -22,7 +22,7 @@ from gateway.store.database import StorageUnavailable
 from graph.context import FeedStates
 from policy.caller import Caller
 from policy.refusals import Refusal
-from policy.vocabulary import Code, EmailOp, Surface
+from policy.vocabulary import Code
 from providers.ports.connection import ConnectionInfo
 from rest_compat.calls import PlainCall, refused_call
 from rest_compat.endpoint import Responder, RestCall
@@ -48,9 +48,15 @@ class _Row(msgspec.Struct):
     id: str
 
 
-class _Answer(msgspec.Struct):
+class _UpTo(msgspec.Struct, rename="camel"):
+    surface: str
+    connection_id: int
+
+
+class _Answer(msgspec.Struct, rename="camel"):
     changes: tuple[_Row, ...]
     more: bool
+    up_to: tuple[_UpTo, ...] = ()
     cursor: str = ""
 
 
@@ -243,12 +249,13 @@ class _Stream:
         streams, now = self._streams, asyncio.get_running_loop().time
         poll: asyncio.Task[bytes | None] | None = None
         first = self._frames.begin + (self._event(body) if body else b"")
+        waitable = self._waitable(body) if body else ()
         del body  # it would stay as long as the stream
         yield first
         del first
         poll_due, beat_due = now() + streams.poll_seconds, now() + streams.heartbeat_seconds
         spare = Allowance(streams.poll_seconds)
-        with streams.following(self._waitable()) as wakes:
+        with streams.following(waitable) as wakes:
             seen = wakes()
             try:
                 while await streams.may_go_on(self._scope, self._credential, self._caller):
@@ -276,19 +283,17 @@ class _Stream:
                     streams.leave(poll)
         yield self._frames.end(is_changed=streams.has_changed(self._credential, self._caller))
 
-    def _waitable(self) -> tuple[int, ...]:
-        """Return the connections whose changes the gateway waits for, if the token reads them."""
+    def _waitable(self, body: bytes) -> tuple[int, ...]:
+        """Return the connections that an answer follows and that can be waited for."""
+        followed = {(each.surface, each.connection_id) for each in _decoder.decode(body).up_to}
         return tuple(
             each.id
             for each in self._caller.connections
-            if self._state
+            if (each.kind, each.id) in followed
+            and (each.kind, each.provider) in self._streams.waitable
             and isinstance(each, ConnectionInfo)
             and each.shared_on is None
-            and each.kind == Surface.EMAIL
-            and each.provider in self._streams.waitable
             and each.status == "active"
-            and not self._caller.excludes(each)
-            and self._caller.on(each.id).allows(EmailOp.SEARCH_EMAILS)
         )
 
     async def _poll(self) -> bytes | None:

@@ -18,7 +18,7 @@ from graph.changes.state import cursor_of, state_of
 from policy.caller import Caller
 from policy.refusals import Refusal, Unauthenticated
 from policy.vocabulary import Code
-from providers.catalogue.tables import WITHOUT_HTTP
+from providers.catalogue.tables import WAITED_FOR
 
 MAX_OF_TOKEN = 20
 MAX_OF_PROCESS = 1_000
@@ -61,7 +61,7 @@ class Streams:
     Attributes:
         app: The process as its server calls it; polls are requests to it.
         poll_seconds: From the end of a poll to the next one.
-        waitable: The providers whose mailboxes can be waited for.
+        waitable: Kinds and providers of the accounts that can be waited for.
         heartbeat_seconds: Of silence, after which a stream sends a comment.
     """
 
@@ -72,7 +72,7 @@ class Streams:
         keyring: Keyring,
         *,
         poll_seconds: float,
-        waitable: Collection[str] = WITHOUT_HTTP,
+        waitable: Collection[tuple[str, str]] = WAITED_FOR,
     ) -> None:
         self.app: ASGIApp | None = None
         self.poll_seconds, self.waitable = poll_seconds, waitable

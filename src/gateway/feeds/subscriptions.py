@@ -208,7 +208,9 @@ class TokenSubscriptions:
     async def create(self, url: str, cursor: str) -> CreatedChangeSubscription:
         store, start = self._store, state.state_of(cursor, self._store.keyring, self._token_id)
         position = await store.states.copy(self._token_id, start)
-        target, secret = await self._add(url, start, position)
+        begun = state.decode(await store.states.load(self._token_id, start) or b"")
+        surfaces = ",".join(begun.surfaces if begun is not None else ())
+        target, secret = await self._add(url, start, position, surfaces)
         return CreatedChangeSubscription(
             id=target.id,
             url=target.url,
@@ -219,7 +221,9 @@ class TokenSubscriptions:
         )
 
     @retried
-    async def _add(self, url: str, start: str, position: str) -> tuple[WebhookTarget, str]:
+    async def _add(
+        self, url: str, start: str, position: str, surfaces: str
+    ) -> tuple[WebhookTarget, str]:
         store = self._store
         async with store.database.writing() as session:
             await session.get(AccessToken, self._token_id, with_for_update=True)
@@ -233,6 +237,7 @@ class TokenSubscriptions:
                 is_pulled=False,
                 due_at=store.now() + store.poll_ms,
                 failures=0,
+                surfaces=surfaces,
             )
             await session.exec(row)
         return target, secret

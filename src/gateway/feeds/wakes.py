@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager, suppress
 from secrets import token_hex
 from time import monotonic
 
-from sqlalchemy import ColumnElement, or_, update
+from sqlalchemy import ColumnElement, or_, tuple_, update
 from sqlmodel import col, select
 
 from gateway.feeds.streams import Streams
@@ -22,8 +22,7 @@ from gateway.store.further_tables import ConnectionWake, FeedSubscription, Webho
 from gateway.store.tables import AccessToken, ConnectionRow, TokenResource
 from gateway.store.timestamps import now_ms
 from gateway.webhooks import targets
-from policy.vocabulary import Surface
-from providers.catalogue.tables import WITHOUT_HTTP
+from providers.catalogue.tables import WAITED_FOR
 from providers.failures import ProviderFailure
 
 PAUSE_SECONDS = 1.0  # between two looks at what is followed, and at what others noted
@@ -45,14 +44,16 @@ _REACHES: ColumnElement[bool] = (col(ConnectionRow.operator_id) == col(AccessTok
 class WakeStore:
     """Leases of waits, and moments of changes, of connections. One per process."""
 
-    def __init__(self, database: Database, providers: Collection[str] = WITHOUT_HTTP) -> None:
-        """*providers*: those whose mailboxes can be waited for."""
+    def __init__(
+        self, database: Database, waitable: Collection[tuple[str, str]] = WAITED_FOR
+    ) -> None:
+        """*waitable*: kinds and providers of the accounts that can be waited for."""
         self._database, self._now = database, database.clock.now
-        self._providers = providers
+        self._waitable = waitable
         self._holder = token_hex(16)
 
     async def followed(self) -> frozenset[int]:
-        """Return the mailboxes that subscriptions reach and that can be waited for."""
+        """Return the connections that subscriptions follow and that can be waited for."""
         ids = (
             select(col(ConnectionRow.id))
             .select_from(FeedSubscription)
@@ -62,8 +63,8 @@ class WakeStore:
             .join(ConnectionRow, _REACHES)
             .where(
                 col(WebhookTarget.state) == targets.ACTIVE,
-                col(ConnectionRow.kind) == Surface.EMAIL.value,
-                col(ConnectionRow.provider).in_(self._providers),
+                col(FeedSubscription.surfaces).contains(col(ConnectionRow.kind)),
+                tuple_(col(ConnectionRow.kind), col(ConnectionRow.provider)).in_(self._waitable),
                 col(ConnectionRow.shared_on).is_(None),
                 col(ConnectionRow.status) == "active",
             )
@@ -103,7 +104,7 @@ class WakeStore:
 
     @retried
     async def note(self, connection: int) -> None:
-        """Note that a connection changed, and let the subscriptions that reach it be due."""
+        """Note that a connection changed, and let the subscriptions that follow it be due."""
         row, now = FeedSubscription, self._now()
         reaching = (
             select(col(AccessToken.id))
@@ -111,7 +112,13 @@ class WakeStore:
             .join(ConnectionRow, _REACHES)
             .where(col(ConnectionRow.id) == connection)
         )
-        later = col(row.due_at) > now, col(row.failures) == 0, col(row.token_id).in_(reaching)
+        kind = select(ConnectionRow.kind).where(col(ConnectionRow.id) == connection)
+        later = (
+            col(row.due_at) > now,
+            col(row.failures) == 0,
+            col(row.token_id).in_(reaching),
+            col(row.surfaces).contains(kind.scalar_subquery()),
+        )
         noted = update(ConnectionWake).where(col(ConnectionWake.connection_id) == connection)
         async with self._database.writing() as session:
             await session.exec(noted.values(woken_at=now))
@@ -119,7 +126,7 @@ class WakeStore:
 
 
 class Waiters:
-    """The waits of one process; none while nobody follows a mailbox that can be waited for."""
+    """The waits of one process; none while nobody follows what can be waited for."""
 
     def __init__(self, store: WakeStore, streams: Streams, wait: Wait) -> None:
         self._store, self._streams, self._wait = store, streams, wait

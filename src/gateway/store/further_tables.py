@@ -160,6 +160,7 @@ class FeedSubscription(columns.Row, table=True):
         is_pulled: Whether the holder has gone on from *start*; until then it stays the same.
         due_at: When to look next; while a process looks, when another one may.
         failures: Looks in a row that failed.
+        surfaces: What its feed follows, joined by commas.
     """
 
     __tablename__ = "feed_subscriptions"
@@ -179,6 +180,7 @@ class FeedSubscription(columns.Row, table=True):
     is_pulled: bool
     due_at: int = columns.timestamp()
     failures: int
+    surfaces: str = Field(max_length=64, sa_column_kwargs={"server_default": "email,calendar"})
 
 
 class ApproverRow(columns.Row, table=True):

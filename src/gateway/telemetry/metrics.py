@@ -204,7 +204,7 @@ class Metrics:
     def _declare_notifications(self) -> None:
         self._push_registrations = self._gauge(
             "agw_push_registrations",
-            "Mailboxes whose provider is asked to tell of changes: `active`, or `failing` (the "
+            "Accounts whose provider is asked to tell of changes: `active`, or `failing` (the "
             "last try; then they are polled).",
             ("state",),
             mode="mostrecent",

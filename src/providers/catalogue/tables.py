@@ -51,6 +51,8 @@ CONSENTS: Mapping[str, Consent] = MappingProxyType(
 )
 OWN_SERVERS = frozenset(code for code in CODES if CONNECTORS[code].own_server)
 WITHOUT_HTTP = frozenset(code for code in CODES if CONNECTORS[code].http is None)
+# (kind, provider) of the accounts that tell a client that waits: mail by `IDLE`.
+WAITED_FOR = frozenset(key for key in SERVICES if key[1] in WITHOUT_HTTP)
 MAIL_PREFIXES: Mapping[str, str] = MappingProxyType(
     {code: CONNECTORS[code].mail_prefix for code in KINDS["email"]}
 )

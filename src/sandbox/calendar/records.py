@@ -229,6 +229,7 @@ class StoredEvent:
         recurrence: None for a single event.
         is_deleted: Deleted events are stored because both APIs can list them.
         sequence: Number of changes of its time.
+        created_change: The change number at which it was added; 0: by an earlier version.
     """
 
     seq: int
@@ -245,6 +246,7 @@ class StoredEvent:
     created_ms: int = 0
     updated_ms: int = 0
     change: int = 0
+    created_change: int = 0
 
     def override(self, original: EventTime) -> Override | None:
         """Return the override of one occurrence; None when it has none."""

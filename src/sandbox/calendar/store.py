@@ -225,6 +225,7 @@ class CalendarStore:
         mailbox = calendar.mailbox
         seq = self._db.next("calendar-event")
         now_ms = int(self._clock() * 1000)
+        change = self._db.next(_CHANGE)
         event_id = new.id or calendar_ids.event_id(mailbox, seq)
         stored = StoredEvent(
             seq=seq,
@@ -240,7 +241,8 @@ class CalendarStore:
             overrides=new.overrides,
             created_ms=now_ms if new.created_ms is None else new.created_ms,
             updated_ms=now_ms if new.created_ms is None else new.created_ms,
-            change=self._db.next(_CHANGE),
+            change=change,
+            created_change=change,
         )
         self._tables.put_event(stored)
         return stored

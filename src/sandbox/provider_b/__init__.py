@@ -7,7 +7,7 @@ Outlook mail and calendar by Microsoft Graph, over the stores of the sandbox.
     batch             JSON batches
     people            relevant people, and the users of the directory
     directory         the user and the master categories
-    subscriptions     notifications of changed mailboxes
+    subscriptions     notifications of changed mailboxes and calendars
     odata             OData query options
     outlook_mail      mail
     outlook_calendar  calendars

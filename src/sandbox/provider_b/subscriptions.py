@@ -1,5 +1,7 @@
 """
-Subscriptions of Microsoft Graph to messages: docs/spec/upstream/outlook-mail.md#notifications.
+Subscriptions of Microsoft Graph to messages and events.
+
+See docs/spec/upstream/outlook-mail.md#notifications and outlook-calendar.md#notifications.
 
 While there are any, a loop looks for changes and calls their URLs; a call that is not answered by
 2xx within three seconds is repeated.
@@ -8,6 +10,7 @@ While there are any, a loop looks for changes and calls their URLs; a call that 
 import asyncio
 import json
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -25,13 +28,93 @@ MAX_MINUTES = 10_080
 MAX_STATE = 128  # characters
 VALIDATE_SECONDS, NOTIFY_SECONDS = 10.0, 3.0
 LOOK_SECONDS = 0.05
-_SCOPES = frozenset({"Mail.Read", "Mail.ReadWrite", "Mail.ReadBasic"})
-_RESOURCE = re.compile(r"/?me/(mailfolders\('inbox'\)/)?messages", re.IGNORECASE)
 _REQUIRED = frozenset({"changeType", "notificationUrl", "resource", "expirationDateTime"})
 _KNOWN = _REQUIRED | {"lifecycleNotificationUrl", "clientState", "latestSupportedTlsVersion"}
 _TABLE = """CREATE TABLE IF NOT EXISTS graph_subscription (
     id TEXT PRIMARY KEY, account TEXT NOT NULL, content TEXT NOT NULL, ends REAL NOT NULL,
     since INTEGER NOT NULL) STRICT"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Resource:
+    """
+    A resource that can be subscribed to.
+
+    Attributes:
+        name: Of its entities.
+        path: Pattern of what subscriptions call it.
+        scopes: One of them is needed.
+        last: Returns the number of the latest change.
+        changes: Returns what was changed after a change, by id: the kind of the change.
+    """
+
+    name: str
+    path: re.Pattern[str]
+    scopes: frozenset[str]
+    last: Callable[[SandboxState], int]
+    changes: Callable[[SandboxState, int], dict[str, str]]
+
+
+def _changed_mails(state: SandboxState, since: int) -> dict[str, str]:
+    kinds = {
+        event.immutable_id: "updated" if event.after else "deleted"
+        for event in state.mails.history.since(PROVIDER_B, since)
+    }
+    for mail in state.mails.all(PROVIDER_B):
+        if mail.created_change > since:
+            kinds[mail.immutable_id] = "created"
+        elif mail.change > since:
+            kinds[mail.immutable_id] = "updated"
+    return kinds
+
+
+def _changed_events(state: SandboxState, since: int) -> dict[str, str]:
+    """Return those of the account's own calendars, of series as a whole."""
+    events = (
+        event
+        for calendar in state.calendars.calendars(PROVIDER_B)
+        if calendar.can_edit
+        for event in state.calendars.events(calendar)
+        if event.change > since
+    )
+    return {
+        event.id: "deleted"
+        if event.is_deleted
+        else "created"
+        if event.created_change > since
+        else "updated"
+        for event in events
+    }
+
+
+_RESOURCES = (
+    _Resource(
+        name="Message",
+        path=re.compile(r"/?me/(mailfolders\('inbox'\)/)?messages", re.IGNORECASE),
+        scopes=frozenset({"Mail.Read", "Mail.ReadWrite", "Mail.ReadBasic"}),
+        last=lambda state: state.mails.last_change(),
+        changes=_changed_mails,
+    ),
+    _Resource(
+        name="Event",
+        path=re.compile(r"/?me/events", re.IGNORECASE),
+        scopes=frozenset({"Calendars.Read", "Calendars.ReadWrite"}),
+        last=lambda state: state.calendars.last_change(),
+        changes=_changed_events,
+    ),
+)
+
+
+def _resource(path: str) -> _Resource:
+    for each in _RESOURCES:
+        if each.path.fullmatch(path):
+            return each
+    raise GraphError(403, "ExtensionError", "Operation: Create; Exception: [Forbidden]")
+
+
+def _may_use(request: Request, resource: _Resource) -> bool:
+    scopes = request.grant.scopes if request.grant else ()
+    return not resource.scopes.isdisjoint(scope.rsplit("/", 1)[-1] for scope in scopes)
 
 
 def _invalid(message: str) -> GraphError:
@@ -45,6 +128,11 @@ class _Subscription:
     content: dict[str, Any]
     ends: float
     since: int
+
+    @property
+    def resource(self) -> _Resource:
+        """The resource that it is about."""
+        return _resource(str(self.content["resource"]))
 
 
 class Subscriptions:
@@ -71,11 +159,16 @@ class Subscriptions:
             for row in rows
         ]
 
+    def readable(self, request: Request) -> list[_Subscription]:
+        """Return those of the account whose resources the token may read."""
+        account = request.grant.account if request.grant else ""
+        own = [each for each in self.all() if each.account == account]
+        return [each for each in own if _may_use(request, each.resource)]
+
     def find(self, request: Request) -> _Subscription:
         """Return the subscription that a call names; 404 without it, or for somebody else's."""
-        account = request.grant.account if request.grant else ""
-        for each in self.all():
-            if each.id == request.segments[2] and each.account == account:
+        for each in self.readable(request):
+            if each.id == request.segments[2]:
                 return each
         raise GraphError(404, "ResourceNotFound", "The object was not found.")
 
@@ -86,8 +179,9 @@ class Subscriptions:
         kinds = set(str(body["changeType"]).split(","))
         if not kinds <= {"created", "updated", "deleted"}:
             raise _invalid("Unsupported changeType.")
-        if not _RESOURCE.fullmatch(str(body["resource"])):
-            raise GraphError(403, "ExtensionError", "Operation: Create; Exception: [Forbidden]")
+        resource = _resource(str(body["resource"]))
+        if not _may_use(request, resource):
+            raise access_denied()
         if len(str(body.get("clientState", ""))) > MAX_STATE:
             raise _invalid("The clientState is too long.")
         ends = self._end(body)
@@ -96,7 +190,7 @@ class Subscriptions:
                 await self._validate(str(body[name]))
         content = {**body, "id": str(uuid4())}
         account = request.grant.account if request.grant else ""
-        last = self._state.mails.last_change()
+        last = resource.last(self._state)
         self._db.run(
             "INSERT INTO graph_subscription VALUES (?, ?, ?, ?, ?)",
             content["id"],
@@ -148,18 +242,10 @@ class Subscriptions:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _tell(self, each: _Subscription) -> None:
-        mails, last = self._state.mails, self._state.mails.last_change()
+        last = each.resource.last(self._state)
         if last <= each.since:
             return
-        kinds = {
-            event.immutable_id: "updated" if event.after else "deleted"
-            for event in mails.history.since(PROVIDER_B, each.since)
-        }
-        for mail in mails.all(PROVIDER_B):
-            if mail.created_change > each.since:
-                kinds[mail.immutable_id] = "created"
-            elif mail.change > each.since:
-                kinds[mail.immutable_id] = "updated"
+        kinds = each.resource.changes(self._state, each.since)
         wanted = str(each.content["changeType"]).split(",")
         items = [self._item(each, id_, kind) for id_, kind in kinds.items() if kind in wanted]
         if items and await self._notify(str(each.content["notificationUrl"]), items) // 100 != 2:
@@ -167,8 +253,9 @@ class Subscriptions:
         self._db.run("UPDATE graph_subscription SET since = ? WHERE id = ?", last, each.id)
 
     def _item(self, each: _Subscription, id_: str, kind: str) -> dict[str, Any]:
-        path = f"Users/{each.account}/Messages/{id_}"
-        data = {"@odata.type": "#Microsoft.Graph.Message", "@odata.id": path, "id": id_}
+        name = each.resource.name
+        path = f"Users/{each.account}/{name}s/{id_}"
+        data = {"@odata.type": f"#Microsoft.Graph.{name}", "@odata.id": path, "id": id_}
         return {**self._common(each), "changeType": kind, "resource": path, "resourceData": data}
 
     def _common(self, each: _Subscription) -> dict[str, Any]:
@@ -231,16 +318,13 @@ def create_handler(state: SandboxState) -> Handler:
             return error_response(error, request)
 
     async def run(request: Request) -> Response:
-        scopes = request.grant.scopes if request.grant else ()
-        if _SCOPES.isdisjoint(scope.rsplit("/", 1)[-1] for scope in scopes):
+        if not any(_may_use(request, resource) for resource in _RESOURCES):
             raise access_denied()
         match request.method, len(request.segments):
             case "POST", 2:
                 return await subscriptions.create(request)
             case "GET", 2:
-                account = request.grant.account if request.grant else ""
-                own = [each.content for each in subscriptions.all() if each.account == account]
-                return ok({"value": own})
+                return ok({"value": [each.content for each in subscriptions.readable(request)]})
             case "GET", 3:
                 return ok(subscriptions.find(request).content)
             case "PATCH", 3:

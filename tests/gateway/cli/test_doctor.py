@@ -345,7 +345,7 @@ def test_what_notifications_lack_is_named(people, checks):
 
     assert checks("--offline")[1]["notifications"] == (
         "warn",
-        "1 mailboxes are registered, 2 fail: polls go on",
+        "1 accounts are registered, 2 fail: polls go on",
         "gmail-api-push@system.gserviceaccount.com may not publish to the topic of "
         "AGW_PROVIDER_A_PUSH_TOPIC: grant it the role Pub/Sub Publisher there. "
         "`connection check` tells what the provider answers.",

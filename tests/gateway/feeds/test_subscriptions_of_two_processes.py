@@ -1,4 +1,4 @@
-"""Subscriptions of two processes on PostgreSQL: each is taken by one of them."""
+"""Subscriptions of two processes on PostgreSQL: who takes them, and what lets them be due."""
 
 import asyncio
 
@@ -9,10 +9,11 @@ from sqlmodel import select
 
 from gateway.feeds.states import FeedStateStore
 from gateway.feeds.subscriptions import SubscriptionStore
+from gateway.feeds.wakes import WakeStore
 from gateway.secrets.keyring import Keyring
 from gateway.store.database import Database
 from gateway.store.further_tables import FeedSubscription
-from gateway.store.tables import AccessToken
+from gateway.store.tables import AccessToken, ConnectionRow, TokenResource
 from gateway.webhooks import targets
 from gateway.webhooks.targets import Owner
 
@@ -20,6 +21,7 @@ pytestmark = pytest.mark.slow
 
 KEYRING = Keyring.read("a secret key of the tests")
 SUBSCRIPTIONS = 60
+FAR = 2**43  # milliseconds since the epoch
 
 
 async def test_each_due_subscription_is_taken_once():
@@ -45,6 +47,7 @@ async def test_each_due_subscription_is_taken_once():
                     is_pulled=False,
                     due_at=0,
                     failures=0,
+                    surfaces="email",
                 )
                 session.add(row)
 
@@ -56,3 +59,46 @@ async def test_each_due_subscription_is_taken_once():
             await database.close()
 
     assert len(taken) == len(set(taken)) == SUBSCRIPTIONS
+
+
+async def test_those_that_follow_a_calendar_are_due_when_it_changes():
+    with postgres_server() as server:
+        database = Database.open(server.url)
+        await database.migrate()
+        await expired_rows.fill_owners(database)
+        async with database.writing() as session:
+            token_id = (await session.exec(select(AccessToken.id))).first()
+            connection = (await session.exec(select(ConnectionRow.id))).first()
+            session.add(TokenResource(token_id=token_id, resource_id=1))
+        calendars = WakeStore(database, {("calendar", "PROVIDER_A")})
+        mail = WakeStore(database, {("email", "PROVIDER_A"), ("calendar", "PROVIDER_B")})
+
+        async def followed():
+            return await calendars.followed(), await mail.followed()
+
+        await subscribe(database, token_id, "email,tasks")
+        assert await followed() == (set(), set())
+        await subscribe(database, token_id, "calendar")
+        assert await followed() == ({connection}, set())
+        await calendars.note(connection)
+        async with database.reading() as session:
+            rows = (await session.exec(select(FeedSubscription))).all()
+        assert {row.surfaces for row in rows if row.due_at < FAR} == {"calendar"}
+        await database.close()
+
+
+async def subscribe(database, token_id, surfaces):
+    async with database.writing() as session:
+        owner, url = Owner("feed", surfaces), "https://hooks.example/"
+        target, _ = await targets.create(session, KEYRING, owner, url)
+        row = FeedSubscription(
+            id=target.id,
+            token_id=token_id,
+            position="p",
+            start="s",
+            is_pulled=False,
+            due_at=FAR,
+            failures=0,
+            surfaces=surfaces,
+        )
+        session.add(row)

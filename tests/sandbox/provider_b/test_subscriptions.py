@@ -1,11 +1,17 @@
 """The sandbox's subscriptions of Microsoft Graph are as strict as the service's."""
 
+import asyncio
+import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import httpx
 import pytest
+from push_world import until
 
 from sandbox.app import create
+from sandbox.calendar.records import EventContent, NewEvent, Recurrence, from_instant
+from sandbox.mail.ids import PROVIDER_B, SHARED_B
 
 URL = "https://gateway.example/notifications/1"
 
@@ -17,8 +23,12 @@ class Client:
         self.sandbox = create(None, public_base="http://sandbox.test")
         self.sandbox.state.outbound.send = self.send
         self.answer, self.urls = lambda token: (200, "text/plain; charset=utf-8", token), []
+        self.told, self.status = [], 202
 
-    async def send(self, url, _kind, _body, _seconds):
+    async def send(self, url, _kind, body, _seconds):
+        if body:
+            self.told.append(json.loads(body)["value"])
+            return self.status, "", b""
         self.urls.append(url)
         return self.answer(httpx.URL(url).params["validationToken"].encode())
 
@@ -66,6 +76,7 @@ def wanted(minutes=4_000, **changed):
         (wanted(changeType="changed"), 400),
         (wanted(expirationDateTime="soon"), 400),
         (wanted(resource="users/other@b.example/messages"), 403),
+        (wanted(resource="me/events"), 403),
         (wanted(unknown=1), 400),
         ({}, 400),
     ],
@@ -102,3 +113,80 @@ async def test_a_subscription_is_that_of_its_account(graph):
     assert len((await graph.call("GET")).json()["value"]) == 1
     assert (await graph.call("DELETE", path)).status_code == 204
     assert (await graph.call("DELETE", path)).status_code == 404
+
+
+SCOPES = ["Calendars.Read", "Calendars.ReadWrite", "Calendars.Read.Shared", "Mail.Read"]
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+async def test_events_need_a_scope_for_own_calendars(graph, scope):
+    status = 201 if scope in SCOPES[:2] else 403
+    answer = await graph.call("POST", body=wanted(resource="/me/events"), scope=scope)
+    assert answer.status_code == status
+    if status == 201:
+        path, later = (
+            f"/{answer.json()['id']}",
+            {"expirationDateTime": wanted()["expirationDateTime"]},
+        )
+        assert (await graph.call("PATCH", path, later)).status_code == 404
+        assert (await graph.call("GET")).json() == {"value": []}
+        assert (await graph.call("PATCH", path, later, scope=scope)).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "resource", ["me/calendars/1/events", "me/calendar/events", "me/calendars"]
+)
+async def test_single_calendars_are_refused(graph, resource):
+    answer = await graph.call("POST", body=wanted(resource=resource), scope="Calendars.Read")
+    assert (answer.status_code, graph.urls) == (403, [])
+
+
+async def test_events_of_all_own_calendars_are_told(graph):
+    store = graph.sandbox.state.calendars
+    default = store.add_calendar(PROVIDER_B, "Calendar", zone="UTC", is_primary=True)
+    other = store.add_calendar(PROVIDER_B, "Club", zone="UTC")
+    foreign = store.add_calendar(PROVIDER_B, "Bo", zone="UTC", can_edit=False)
+    shared = store.add_calendar(SHARED_B, "Calendar", zone="UTC", is_primary=True)
+    start, end = (from_instant(datetime(2027, 1, 1, hour, tzinfo=UTC)) for hour in (9, 10))
+    new = NewEvent(content=EventContent(start=start, end=end, title="Talk"))
+    weekly = replace(new, recurrence=Recurrence(rules=("FREQ=WEEKLY",)))
+    (before,) = store.add_events(default, [new])
+    made = await graph.call("POST", body=wanted(resource="me/events"), scope="Calendars.Read")
+
+    async def told(count):
+        """Return what is told of each event, after *count* notifications in all."""
+        await until(lambda: len(graph.told) >= count)
+        await asyncio.sleep(0.2)
+        assert len(graph.told) == count
+        return {item["resourceData"]["id"]: item["changeType"] for item in graph.told[-1]}
+
+    for calendar in (foreign, shared):
+        store.add_events(calendar, [new])
+    await asyncio.sleep(0.2)
+    assert graph.told == []
+    changed = store.put(replace(before, content=replace(before.content, title="Speech")))
+    (talk,), (series,) = store.add_events(default, [new]), store.add_events(other, [weekly])
+    assert await told(1) == {before.id: "updated", talk.id: "created", series.id: "created"}
+    (item,) = (each for each in graph.told[0] if each["resourceData"]["id"] == series.id)
+    assert item == {
+        "subscriptionId": made.json()["id"],
+        "subscriptionExpirationDateTime": made.json()["expirationDateTime"],
+        "clientState": "x" * 128,
+        "tenantId": item["tenantId"],
+        "changeType": "created",
+        "resource": f"Users/me@b.example/Events/{series.id}",
+        "resourceData": {
+            "@odata.type": "#Microsoft.Graph.Event",
+            "@odata.id": f"Users/me@b.example/Events/{series.id}",
+            "id": series.id,
+        },
+    }
+    series = store.set_override(series, start, None, cancelled=True)
+    assert await told(2) == {series.id: "updated"}
+
+    graph.status = 503
+    store.delete(changed)
+    await until(lambda: len(graph.told) >= 4)
+    graph.status = 202
+    await asyncio.sleep(0.3)
+    assert await told(len(graph.told)) == {changed.id: "deleted"}

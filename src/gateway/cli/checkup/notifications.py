@@ -22,11 +22,11 @@ async def notifications(store: Database, settings: Settings, *, offline: bool) -
         remedies += await _pulls(settings)
     working = counts.pop("", 0)
     if remedies:
-        detail = f"{working} mailboxes are registered, {sum(counts.values())} fail: polls go on"
+        detail = f"{working} accounts are registered, {sum(counts.values())} fail: polls go on"
         return warn(NAME, detail, " ".join(dict.fromkeys(remedies)))
     if not settings.push_providers:
         return ok(NAME, "none: neither AGW_PROVIDER_A_PUSH_TOPIC nor AGW_PROVIDER_B_PUSH is set")
-    return ok(NAME, f"{working} mailboxes are registered")
+    return ok(NAME, f"{working} accounts are registered")
 
 
 async def _pulls(settings: Settings) -> list[str]:

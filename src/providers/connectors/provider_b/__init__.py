@@ -7,6 +7,7 @@ Connector of Outlook mail and Outlook calendar, by Microsoft Graph.
     graph_user        the user below which a connection's calls go
     paging            listings with links to the next page
     people            relevant people, and users of the directory
+    pushes            notifications of mail and calendars
     account_cache     folders and address of an account, cached between requests
     failures          error responses as provider failures
     checks            checks of an account
@@ -43,7 +44,7 @@ CONNECTOR = Connector(
             read_scopes=(*IDENTITY_OF_MICROSOFT, "Mail.Read", "User.Read"),
             write_scopes=(*IDENTITY_OF_MICROSOFT, "Mail.ReadWrite", "Mail.Send", "User.Read"),
             addresses="providers.microsoft_user:read_addresses",
-            pushes=f"{__name__}.outlook_mail.pushes:open_port",
+            pushes=f"{__name__}.pushes:open_mail_port",
             people=f"{__name__}.people:open_port",
             people_scopes=("People.Read", "User.ReadBasic.All"),
             shares=True,
@@ -58,6 +59,7 @@ CONNECTOR = Connector(
             url_setting="provider_b_url",
             read_scopes=(*IDENTITY_OF_MICROSOFT, "Calendars.Read", "User.Read"),
             addresses="providers.microsoft_user:read_addresses",
+            pushes=f"{__name__}.pushes:open_calendar_port",
             shares=True,
             shared_read_scopes=("Calendars.Read.Shared",),
         ),

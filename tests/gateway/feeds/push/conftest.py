@@ -3,10 +3,13 @@
 import json
 from types import SimpleNamespace
 
+import calendar_world
 import pytest
 import world as worlds
+from calendar_world import at, meeting
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
+from push_world import deliver
 
 from gateway.feeds import wakes
 from gateway.feeds.push import holds
@@ -125,18 +128,44 @@ def arranged(world, robot_key):
 
 
 @pytest.fixture
-def outlook(called):
-    return called.world.connections["PROVIDER_B"]
+async def accounts(called):
+    """The connections of one Microsoft account, by kind, and its calendars."""
+    called.agendas = await calendar_world.opened(called.world)
+    calendar = called.agendas.connections["PROVIDER_B"]
+    return {"email": called.world.connections["PROVIDER_B"], "calendar": calendar}
+
+
+@pytest.fixture(params=["email", "calendar"])
+def kind(request):
+    return request.param
+
+
+@pytest.fixture
+def outlook(accounts, kind):
+    return accounts[kind]
 
 
 @pytest.fixture
 def caller(called, outlook):
-    """Make a token of the mailbox of provider B."""
+    """Make a token of mail or calendars of provider B, or of several connections."""
 
-    async def made():
-        return await called.world.token({"allowedConnectionIds": [outlook]})
+    async def made(*connections):
+        allowed = {"allowedConnectionIds": [*connections] or [outlook]}
+        return await called.world.token({"calendarAccessEnabled": True, **allowed})
 
     return made
+
+
+@pytest.fixture
+def happen(called, kind):
+    """Let a mail arrive, or a person enter an event in a calendar that is not the default one."""
+
+    def happening(of=kind):
+        if of == "email":
+            return deliver(called, "New", "provider-b")
+        return called.agendas.plant("club", "new", meeting(at(1, "09:00"), at(1, "10:00"), "New"))
+
+    return happening
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import time
 
 import pytest
 from change_stream import pull, reading
-from push_world import change, deliver, rows, until, woken
+from push_world import change, rows, until, woken
 
 from gateway.app import assemble
 from gateway.feeds.push import calls as notifications
@@ -15,6 +15,7 @@ from gateway.feeds.push import holds
 from gateway.settings import Settings
 
 SECONDS = 2.0  # the promise
+RESOURCES = {"email": "me/messages", "calendar": "me/events"}
 SECRET = "a secret of the tests that is long enough"
 PATH = notifications.PREFIX + hashlib.sha256(SECRET.encode()).hexdigest()
 
@@ -48,8 +49,8 @@ async def test_nobody_is_registered_while_nobody_follows(called, caller):
     assert (requests(called), await rows(called), called.graph.answers) == ([], {}, [])
 
 
-async def test_mail_wakes_a_stream_and_the_end_of_the_last_one_ends_the_subscription(
-    called, caller, outlook
+async def test_a_change_wakes_a_stream_and_the_end_of_the_last_one_ends_the_subscription(
+    called, caller, outlook, kind, happen
 ):
     holder = await caller()
     begun = (await pull(called, holder))["cursor"]
@@ -58,12 +59,12 @@ async def test_mail_wakes_a_stream_and_the_end_of_the_last_one_ends_the_subscrip
         validated = [(200, "text/plain; charset=utf-8")] * 2
         assert (called.graph.answers, requests(called)) == (validated, ["POST"])
         (content,) = [each.content for each in called.graph.subscriptions.all()]
-        assert (content["resource"], content["id"]) == ("me/messages", row.name)
+        assert (content["resource"], content["id"]) == (RESOURCES[kind], row.name)
         assert hashlib.sha256(content["clientState"].encode()).hexdigest() == row.mark
         await asyncio.sleep(0.5)
         assert reader.events == []
         delivered = time.monotonic()
-        deliver(called, "New", "provider-b")
+        happen()
         await reader.until(lambda it: it.events)
         assert time.monotonic() - delivered < SECONDS
         assert called.graph.answers[2:] == [(202, None)]
@@ -73,10 +74,13 @@ async def test_mail_wakes_a_stream_and_the_end_of_the_last_one_ends_the_subscrip
 
     await until(is_over)
     assert (requests(called), called.graph.subscriptions.all()) == (["POST", "DELETE"], [])
-    assert [row["kind"] for row in (await pull(called, holder, begun))["changes"]] == ["created"]
+    rows_of = (await pull(called, holder, begun))["changes"]
+    assert [(row["surface"], row["kind"]) for row in rows_of] == [(kind, "created")]
 
 
-async def test_of_two_processes_one_registers_and_streams_of_both_wake(called, caller, outlook):
+async def test_of_two_processes_one_registers_and_streams_of_both_wake(
+    called, caller, outlook, happen
+):
     other = assemble(called.services.settings, sandbox=called.sandbox)
     async with other.running():
         holder = await caller()
@@ -88,7 +92,7 @@ async def test_of_two_processes_one_registers_and_streams_of_both_wake(called, c
         ):
             await registered(called, outlook)
             await asyncio.sleep(0.5)
-            deliver(called, "New", "provider-b")
+            happen()
             for reader in (first, second):
                 await reader.until(lambda it: it.events)
             assert requests(called) == ["POST"]
@@ -142,7 +146,7 @@ async def test_missed_notifications_wake(called, caller, outlook):
         assert requests(called) == ["POST"]
 
 
-async def test_where_graph_cannot_call_polls_go_on(called, caller, outlook, monkeypatch):
+async def test_where_graph_cannot_call_polls_go_on(called, caller, outlook, happen, monkeypatch):
     monkeypatch.setattr(called.services.streams, "poll_seconds", 0.1)
     called.graph.is_reachable = False
     holder = await caller()
@@ -154,7 +158,7 @@ async def test_where_graph_cannot_call_polls_go_on(called, caller, outlook, monk
             return row is not None and row.failure
 
         assert await until(failure) == "public_url"
-        deliver(called, "New", "provider-b")
+        happen()
         await reader.until(lambda it: it.events)
         assert requests(called) == ["POST"]
 

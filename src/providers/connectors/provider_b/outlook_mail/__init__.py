@@ -10,7 +10,6 @@ Mailboxes by Microsoft Graph: docs/spec/upstream/outlook-mail.md.
     drafts           drafts that are sent once, or held
     stored_drafts    the drafts of an account
     changes          the history of the mailbox
-    pushes           notifications that it has changed
     followed_folders which folders are followed, and positions in their history
     attachments      an attachment of a message
     attaching        files of new drafts, also by upload sessions

@@ -1,4 +1,4 @@
-"""Notifications of a mailbox: docs/spec/upstream/outlook-mail.md#notifications."""
+"""Notifications of mail and calendars: docs/spec/upstream/outlook-mail.md#notifications."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
@@ -21,10 +21,11 @@ class _Subscription(msgspec.Struct):
 
 
 class OutlookPushes:
-    """The subscription of one mailbox; implements `providers.ports.pushes.PushPort`."""
+    """The subscription of one account; implements `providers.ports.pushes.PushPort`."""
 
-    def __init__(self, upstream: Upstream) -> None:
-        self._upstream = upstream
+    def __init__(self, upstream: Upstream, resource: str) -> None:
+        """*resource* is what is told of, as Graph names it."""
+        self._upstream, self._resource = upstream, resource
 
     async def register(self, receiver: str, mark: str) -> Registration:
         """Have the URL *receiver* called, which the service calls first, before it answers."""
@@ -32,7 +33,7 @@ class OutlookPushes:
             "changeType": "created,updated,deleted",
             "notificationUrl": receiver,
             "lifecycleNotificationUrl": receiver,
-            "resource": "me/messages",
+            "resource": self._resource,
             "clientState": mark,
             **_end(),
         }
@@ -61,9 +62,14 @@ class OutlookPushes:
             return
 
 
-def open_port(opening: Opening) -> OutlookPushes:
-    """Open the notifications of a connection."""
-    return OutlookPushes(opening.upstream())
+def open_mail_port(opening: Opening) -> OutlookPushes:
+    """Open the notifications of a mailbox."""
+    return OutlookPushes(opening.upstream(), "me/messages")
+
+
+def open_calendar_port(opening: Opening) -> OutlookPushes:
+    """Open the notifications of all calendars of an account; Graph takes no single one."""
+    return OutlookPushes(opening.upstream(), "me/events")
 
 
 def _end() -> dict[str, str]:
