@@ -186,7 +186,9 @@ class Dovecot:
     def kill(self) -> None:
         """End the server and every session, without a word to the clients."""
         self._process.kill()
-        wait_until_closed(self.port, self.tls_port)
+        wait_until_closed(self.port, self.tls_port, self.ports.lmtp, self.ports.sasl)
+        # Dovecot does not start while a process that is just ending has a socket here.
+        shutil.rmtree(self.folder / "run", ignore_errors=True)
 
     def freeze(self) -> None:
         self._process.signal(signal.SIGSTOP)
