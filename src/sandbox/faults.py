@@ -11,6 +11,7 @@ import asyncio
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, TypeVar
 
 import orjson
@@ -178,6 +179,7 @@ def _typed(kind: str) -> dict[str, str]:
     return {"content-type": kind}
 
 
+@cache
 def _bomb() -> bytes:
     """Return about 256 KiB of gzip that unpack to one JSON string of 256 MiB."""
     packer = zlib.compressobj(1, zlib.DEFLATED, 31)

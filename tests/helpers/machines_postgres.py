@@ -22,8 +22,8 @@ async def empty_database() -> AsyncIterator[str]:
     await drop(url)
 
 
-async def create() -> str:
-    """Make a database; return its URL, for `drop`."""
+async def create(template: str = "") -> str:
+    """Make a database, or a copy of *template*, a URL; return its URL, for `drop`."""
     name = f"agw_test_{secrets.token_hex(6)}"
     where = SERVER.rpartition("@")[2]
     try:
@@ -35,7 +35,8 @@ async def create() -> str:
     if not needed.fits("postgres", version.split()[0]):
         wanted = needed.wanted("postgres")
         leave_out(f"PostgreSQL {version} answers at {where}; the tests need one {wanted}")
-    await _sql(f"CREATE DATABASE {name}")
+    copied = f" TEMPLATE {template.rpartition('/')[2]}" if template else ""
+    await _sql(f"CREATE DATABASE {name}{copied}")
     return f"{SERVER}/{name}"
 
 

@@ -26,6 +26,22 @@ def postgres():
     asyncio.run(machines_postgres.drop(url))
 
 
+@pytest.fixture(scope="session")
+def migrated_postgres():
+    """Migrate once; every test has a copy."""
+
+    async def migrated():
+        url = await machines_postgres.create()
+        database = Database.open(url)
+        await database.migrate()
+        await database.close()
+        return url
+
+    url = asyncio.run(migrated())
+    yield url
+    asyncio.run(machines_postgres.drop(url))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _variables_of_settings():
     """Find the variables of each setting, and how to read them, once: each command does it."""
@@ -64,16 +80,12 @@ def kind():
 def url(kind, request):
     """The URL of a migrated store."""
     if kind == "sqlite":
-        return request.getfixturevalue("store")
-    postgres_url = request.getfixturevalue("postgres")
-
-    async def migrate():
-        database = Database.open(postgres_url)
-        await database.migrate()
-        await database.close()
-
-    asyncio.run(migrate())
-    return postgres_url
+        yield request.getfixturevalue("store")
+        return
+    template = request.getfixturevalue("migrated_postgres")
+    url = asyncio.run(machines_postgres.create(template))
+    yield url
+    asyncio.run(machines_postgres.drop(url))
 
 
 @pytest.fixture
