@@ -25,7 +25,7 @@ from gateway_processes import tell
 
 pytestmark = pytest.mark.slow
 
-EXAMPLES = os.environ.get("FUZZ_EXAMPLES", "8")
+EXAMPLES = os.environ.get("FUZZ_EXAMPLES", "3")
 SEED = os.environ.get("FUZZ_SEED", "20261120")
 CHECKS = (
     "not_a_server_error,status_code_conformance,content_type_conformance,"

@@ -8,13 +8,19 @@ from xml.etree import ElementTree as ET
 from paths import REPOSITORY
 
 
-def run_suite(plugin, folder, *paths, marks, **variables):
-    """Run the rows with *marks*; return the names of those that passed, and of the others."""
+def run_suite(plugin, folder, *paths, marks, all_rows=True, **variables):
+    """
+    Run the rows with *marks*; return the names of those that passed, and of the others.
+
+    Without *all_rows*, rows that are the same for both providers run once.
+    """
+    plugins = [plugin] if all_rows else [plugin, "one_provider_plugin"]
     report = folder / "report.xml"
     helpers, sources = REPOSITORY / "tests" / "helpers", REPOSITORY / "src"
     done = subprocess.run(
         [
-            *(sys.executable, "-m", "pytest", "-q", "-p", plugin, "-p", "no:xdist"),
+            *(sys.executable, "-m", "pytest", "-q", "-p", "no:xdist"),
+            *(f"-p{name}" for name in plugins),
             *(f"--junitxml={report}", "--tb=no", "-m", marks),
             *paths,
         ],
