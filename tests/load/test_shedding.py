@@ -19,8 +19,8 @@ pytestmark = pytest.mark.slow
 
 CALLERS = 400
 SECONDS = float(os.environ.get("LOAD_SECONDS", "3"))
-REQUESTS = times(2000)
-PART = 2000  # of these requests, sent by one test
+REQUESTS = times(1000)
+PART = 1000  # of these requests, sent by one test
 TRIES = 4  # a machine that is busy with something else is no reason
 MOST_SECONDS = time_bound(1)  # until all but one of 100 admitted requests are answered
 LATENCY = 0.05  # seconds that the upstream takes
