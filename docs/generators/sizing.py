@@ -102,7 +102,7 @@ async def measure(store: str, postgresql: str, redis: str, calls: int) -> Sizes:
         gateway, tables = world.gateway(), Database.open(world.settings().database)
         async with gateway.running():
             for title, row, keys in _measured_rows():
-                for _ in range(_WARM_CALLS):
+                for _ in range(min(_WARM_CALLS, calls)):
                     await bare_call(gateway, world.tokens["full"], row, ids, next(keys))()
                 await gateway.services.decisions.flush()
                 stored, began = await _count_rows(tables), world.processor_seconds()

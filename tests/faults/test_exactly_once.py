@@ -51,14 +51,14 @@ def test_no_mail_of_an_own_server_is_doubled_or_lost_by_kills():
     """By Postfix's own log; one may be unknown when a kill meets the instant of its last line."""
     program("postfix")
     require(dovecot, postfix)
-    stdout = sent_once(KEYS or 20, KILLS or 2, script=BY_SMTP)
+    stdout = sent_once(KEYS or 12, KILLS or 1, script=BY_SMTP)
     assert "Sent folder: 0 doubled, 0 without a copy" in stdout
 
 
 def test_a_message_is_held_once_in_draft_mode():
     """Nothing is delivered, and there is one draft for each key."""
-    keys = KEYS or 30
-    stdout = sent_once(keys, KILLS or 2, "--drafts")
+    keys = KEYS or 16
+    stdout = sent_once(keys, KILLS or 1, "--drafts")
     unknown = unknown_of(stdout, keys)
     drafts = int(re.search(r"messages: 0 in sent, 0 in inbox, (\d+) in drafts", stdout)[1])
     assert keys - unknown <= drafts <= keys
@@ -66,8 +66,8 @@ def test_a_message_is_held_once_in_draft_mode():
 
 def test_a_draft_of_a_person_is_sent_once_and_never_lost():
     """It is a draft or a sent message; what may still be sent later is of unknown outcome."""
-    keys = KEYS or 30
-    stdout = sent_once(keys, KILLS or 2, "--stored")
+    keys = KEYS or 12
+    stdout = sent_once(keys, KILLS or 1, "--stored")
     assert "0 unfinished" in stdout
 
 
@@ -77,12 +77,12 @@ def test_a_send_retried_on_the_other_process_goes_out_once():
 
     A few may end as `OUTCOME_UNKNOWN` while upstream fails: those went out at most once.
     """
-    sent_once(KEYS or 30, KILLS or 2, "--processes", "2")
+    sent_once(KEYS or 12, KILLS or 2, "--processes", "2")
 
 
 def test_a_send_of_a_frozen_process_goes_out_once():
-    """Three processes stand still in turn for up to three leases, and then go on."""
-    sent_once(KEYS or 30, KILLS or 1, "--processes", "3", "--freezes", str(FREEZES or 2))
+    """One of three processes stands still for up to three leases, and then goes on."""
+    sent_once(KEYS or 12, KILLS or 1, "--processes", "3", "--freezes", str(FREEZES or 1))
 
 
 def test_a_send_goes_out_once_while_everything_fails():
@@ -92,10 +92,10 @@ def test_a_send_goes_out_once_while_everything_fails():
     All errors of PostgreSQL are in `SEND_MIXED=24` and more.
     """
     program("faketime")
-    sent_once(KEYS or 30, 0, "--processes", "3", "--mixed", str(MIXED or 1))
+    sent_once(KEYS or 12, 0, "--processes", "3", "--mixed", str(MIXED or 1))
 
 
 def test_a_send_behind_pgbouncer_goes_out_once():
     """In transaction mode, every transaction of a process may use another connection."""
     program("pgbouncer")
-    sent_once(KEYS or 20, KILLS or 1, "--processes", "2", "--pgbouncer")
+    sent_once(KEYS or 12, KILLS or 1, "--processes", "2", "--pgbouncer")

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 
 ROUNDS = times(1)
 GONE = float(os.environ.get("STORE_SECONDS", "4"))  # that a store is away for
-LIMIT, WINDOW = 20, 5
+LIMIT, WINDOW = 20, 4
 TOKEN = "/api/access/token"
 
 

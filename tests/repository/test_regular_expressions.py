@@ -14,6 +14,7 @@ from collections import defaultdict
 from functools import cache, partial
 from re import _parser as sre_parser
 
+import cpu_growth
 import pytest
 from cpu_growth import least_seconds, super_linear
 from paths import REPOSITORY
@@ -321,7 +322,8 @@ def test_every_expression_takes_linear_time(path):
     ("pattern", "method"),
     [("<[^>]*>", "sub"), ("(?:a|b|ab)*c", "match"), ("<body[^>]*>", "search")],
 )
-def test_the_hostile_texts_find_what_is_not_linear(pattern, method):
+def test_the_hostile_texts_find_what_is_not_linear(pattern, method, monkeypatch):
+    monkeypatch.setattr(cpu_growth, "ROUNDS", 1)  # no noise hides what is quadratic
     assert not is_linear_by_form(re.compile(pattern))
     assert len(list(non_linear(re.compile(pattern), {method}))) == 1
 

@@ -99,7 +99,7 @@ def main() -> int:
     return 0
 
 
-def measure(messages: int, requests: int) -> Figures:
+def measure(messages: int, requests: int, *, repeats: int = REPEATS) -> Figures:
     """Fill the three mailboxes and measure; see the module's first lines."""
 
     def fill(state: SandboxState) -> None:
@@ -133,7 +133,7 @@ def measure(messages: int, requests: int) -> Figures:
                     count = passing.count
                     if provider == "IMAP":
                         count = lambda: sent(dovecot)  # noqa: E731
-                    pages |= measure_pages(gateway, provider, token, count)
+                    pages |= measure_pages(gateway, provider, token, count, repeats)
                 return Figures(seconds, pages, run(gateway, tokens["IMAP"], requests))
 
 
@@ -188,7 +188,7 @@ def connect(base: str, dovecot: Dovecot) -> str:
 
 
 def measure_pages(
-    gateway: Process, provider: str, token: str, count: Callable[[], tuple[int, int]]
+    gateway: Process, provider: str, token: str, count: Callable[[], tuple[int, int]], repeats: int
 ) -> dict[tuple[str, str], Page]:
     """Read pages of 50; *count* tells the commands and octets so far."""
     headers = {"authorization": f"Bearer {token}"}
@@ -212,8 +212,8 @@ def measure_pages(
             while client.get(MESSAGES, params={"limit": 50}).status_code != 200:
                 time.sleep(1)
         first, shown = page()
-        warm, _ = page(REPEATS)
-        second, _ = page(REPEATS, pageToken=shown["nextPageToken"])
+        warm, _ = page(repeats)
+        second, _ = page(repeats, pageToken=shown["nextPageToken"])
     return {(provider, FIRST): first, (provider, WARM): warm, (provider, NEXT): second}
 
 
