@@ -24,6 +24,7 @@ from database_servers import postgres_server
 from expired_rows import execute
 from gateway_processes import tell
 from paths import REPOSITORY
+from run_sizes import times
 from time_bounds import FACTOR
 
 from gateway.app import assemble
@@ -40,9 +41,11 @@ pytestmark = pytest.mark.slow
 
 FEW = 10  # tokens, operators and accounts
 FEW_DECISIONS = 1000
-TOKENS = int(os.environ.get("SCALE_TOKENS", "2000"))
+# Below some thousand accounts PostgreSQL scans their tables, which costs more than it does later.
+TOKENS = int(os.environ.get("SCALE_TOKENS", "20000"))
 ROWS = int(os.environ.get("SCALE_ROWS", "30000"))  # decisions, and idempotency rows
-OWNERS = int(os.environ.get("SCALE_OWNERS", "500"))  # operators, each with an account
+OWNERS = int(os.environ.get("SCALE_OWNERS", "5000"))  # operators, each with an account
+CALLERS = times(500)  # of the many tokens, of as many operators
 ROUNDS, MOST_ROUNDS = 10, 60
 CALLS, LISTED = 30, 10  # of a round
 # Beside other work caches are cold: processor time is then less exact.
@@ -246,9 +249,10 @@ async def test_calls_and_starts_cost_the_same_with_many_tokens_accounts_and_rows
     async with few().running() as small_gateway, many().running() as large_gateway:
         small = Callers(meter, small_gateway, few_texts)
         some = Callers(meter, large_gateway, many_texts[:FEW])
-        all_ = Callers(meter, large_gateway, many_texts)
-        await all_.make("page", OWNERS)  # folders of mailboxes are read once
-        await all_.make("mail", TOKENS)
+        called = many_texts[:: TOKENS // CALLERS + 1]
+        all_ = Callers(meter, large_gateway, called)
+        for name in ("page", "mail"):  # folders of mailboxes are read once
+            await all_.make(name, len(called))
         for name in CALLED:
             costs[name] = await compared(
                 few=partial(small.make, name, CALLS),
