@@ -19,7 +19,7 @@ SHORT_LEASE = "15"  # seconds; a run ends that long after its last kill
 def test_no_held_write_runs_twice_or_unreleased_or_otherwise_than_shown():
     """Two processes are killed in turn; two approvers race, quarrel, come late."""
     program("postgres")
-    holds, kills = HOLDS or 6, KILLS or 2
+    holds, kills = HOLDS or 12, KILLS or 3
     command = [sys.executable, SCRIPT, "--holds", str(holds), "--kills", str(kills)]
     command += [] if HOLDS else ["--lease", SHORT_LEASE]
     run = subprocess.run(command, capture_output=True, text=True, timeout=7200, check=False)
