@@ -114,12 +114,17 @@ class Upstreams:
 
 @contextmanager
 def upstreams(
-    folder: Path, *, latency: float = 0.0, fill: Callable[[SandboxState], None] | None = None
+    folder: Path,
+    *,
+    latency: float = 0.0,
+    many: bool = False,
+    fill: Callable[[SandboxState], None] | None = None,
 ) -> Iterator[Upstreams]:
     """
     Run the sandbox; *fill* adds to its world.
 
-    With a *latency* (seconds), responses are computed once, then replayed.
+    With a *latency* (seconds), responses are computed once, then replayed. *many*: its mailbox of
+    provider B stands for many, which share no limit.
     """
     store = folder / "sandbox"
     store.mkdir()
@@ -132,7 +137,8 @@ def upstreams(
         for provider, (name, account, scopes) in MAIL.items()
     }
     script = str(Path(__file__).with_name("sandbox_process.py"))
-    process = Process(script, "{port}", str(store), str(latency), folder=folder)
+    words = (str(store), str(latency), *(["many"] if many else []))
+    process = Process(script, "{port}", *words, folder=folder)
     try:
         yield Upstreams(process, state, tokens)
     finally:

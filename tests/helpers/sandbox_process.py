@@ -1,8 +1,9 @@
 """
-The sandbox in a process of its own: `python tests/helpers/sandbox_process.py PORT FOLDER LATENCY`.
+The sandbox in a process of its own: `python sandbox_process.py PORT FOLDER LATENCY [MANY]`.
 
 With a latency (seconds) every answer to a GET is worked out once, kept, and told after that time,
-so that an upstream of real slowness takes next to nothing of the machine.
+so that an upstream of real slowness takes next to nothing of the machine. "many": its mailbox of
+provider B stands for many, each of which would have a limit of its own for calls at once.
 """
 
 import asyncio
@@ -38,11 +39,13 @@ class Repeating:
             await send(message)
 
 
-def main(port, folder, latency):
+def main(port, folder, latency, many=""):
     listener, base = bind("127.0.0.1", int(port))
     sandbox = create(Path(folder), public_base=base, content_base=base)
     sandbox.upstreams["providerA"].quota.allowance = None  # the load is larger than a person's
     sandbox.state.content.settings.units = None  # as well
+    if many:
+        sandbox.upstreams["providerB"].concurrency = None
     run_app(Repeating(sandbox, float(latency)) if float(latency) else sandbox, listener)
 
 

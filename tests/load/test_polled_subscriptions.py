@@ -42,7 +42,7 @@ async def polled(tmp_path):
     """Two workers, the database's URL, and the texts of the tokens, that of a caller last."""
     with ExitStack() as stack:
         server = stack.enter_context(postgres_server())
-        upstream = stack.enter_context(upstreams(tmp_path, latency=0.005))
+        upstream = stack.enter_context(upstreams(tmp_path, latency=0.005, many=True))
         url = await filled_store.new_database(server, tmp_path, "polled")
         tokens = await filled_store.fill(
             url,
