@@ -7,7 +7,6 @@ docs/spec/reliability.md#database-restart-or-freeze and #loss-of-redis.
 """
 
 import asyncio
-import itertools
 import json
 import os
 import statistics
@@ -18,7 +17,16 @@ import httpx
 import pytest
 from background_traffic import crowded, longest, traffic
 from database_servers import postgres_server, redis_server
-from gateway_processes import ADMIN, MESSAGES, prepare, serving, tell, token_of, upstreams
+from gateway_processes import (
+    ADMIN,
+    MESSAGES,
+    elsewhere,
+    prepare,
+    serving,
+    tell,
+    token_of,
+    upstreams,
+)
 from raw_http import request
 from run_sizes import times
 
@@ -63,12 +71,6 @@ def requests_of(made, base):
         dead = admin.post("/access-tokens", json=body).json()
         assert admin.delete(f"/access-tokens/{dead['id']}").status_code == 204
     revoked = {"Authorization": f"Bearer {dead['token']}"}
-    numbers = itertools.count(1)
-
-    def elsewhere():
-        number = next(numbers)
-        return {"X-Forwarded-For": f"10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"}
-
     return {
         "token": lambda: request(TOKEN, {**made.bearer, **elsewhere()}),
         "mail": lambda: request(f"{MESSAGES}?limit=1", {**made.bearer, **elsewhere()}),

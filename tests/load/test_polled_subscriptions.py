@@ -5,7 +5,6 @@ Two workers look for the changes of many mailboxes, and answer other calls as th
 """
 
 import asyncio
-import itertools
 import json
 import os
 import statistics
@@ -16,7 +15,7 @@ import filled_store
 import pytest
 from database_servers import postgres_server, redis_server
 from expired_rows import execute
-from gateway_processes import MESSAGES, serving, tell, upstreams
+from gateway_processes import MESSAGES, elsewhere, serving, tell, upstreams
 from raw_http import lines, request
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import create_async_engine
@@ -34,7 +33,6 @@ SETTINGS = {
     "allowedEmailOperations": ["all"],
     "subscriptionsEnabled": True,
 }
-_hosts = itertools.count(1)
 
 
 @pytest.fixture
@@ -60,12 +58,6 @@ async def polled(tmp_path):
         }
         gateway = stack.enter_context(serving(tmp_path, "--workers", "2", **settings))
         yield gateway, url, tokens
-
-
-def elsewhere():
-    """Return the header of a client that was not seen yet."""
-    number = next(_hosts)
-    return {"X-Forwarded-For": f"10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"}
 
 
 async def subscribe(line, tokens):

@@ -6,7 +6,6 @@ the machine itself is a load balancer, so that every round may come from an addr
 """
 
 import asyncio
-import itertools
 import json
 import re
 import time
@@ -15,7 +14,17 @@ from contextlib import ExitStack
 
 import pytest
 from database_servers import postgres_server, redis_server
-from gateway_processes import ADMIN, MESSAGES, SECRET, prepare, serving, tell, token_of, upstreams
+from gateway_processes import (
+    ADMIN,
+    MESSAGES,
+    SECRET,
+    elsewhere,
+    prepare,
+    serving,
+    tell,
+    token_of,
+    upstreams,
+)
 from paths import REPOSITORY
 from raw_http import lines, request
 from run_sizes import times
@@ -27,7 +36,6 @@ LIMIT_ROUNDS = times(2)
 REVOCATION_ROUNDS = times(10)
 CALLS = 800
 HAMMERS = 2  # callers per gateway that use a token while it is revoked
-_hosts = itertools.count(1)
 
 
 def documented_settings(**values):
@@ -52,12 +60,6 @@ def two(tmp_path_factory):
         settings |= {**upstream.settings, "AGW_TRUSTED_PROXIES": "127.0.0.1"}
         gateways = [stack.enter_context(serving(folder, **settings)) for _ in range(2)]
         yield gateways, prepare(gateways[0].base, {"PROVIDER_B": upstream.tokens["PROVIDER_B"]})
-
-
-def elsewhere():
-    """Return the header of a client that was not seen yet."""
-    number = next(_hosts)
-    return {"X-Forwarded-For": f"10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"}
 
 
 async def test_60_of_800_calls_at_once_pass(two):

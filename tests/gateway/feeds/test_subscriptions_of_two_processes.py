@@ -33,23 +33,10 @@ async def test_each_due_subscription_is_taken_once():
             SubscriptionStore(each, KEYRING, FeedStateStore(each, KEYRING), 60)
             for each in databases
         ]
-        async with databases[0].writing() as session:
+        async with databases[0].reading() as session:
             token_id = (await session.exec(select(AccessToken.id))).first()
-            for number in range(SUBSCRIPTIONS):
-                owner = Owner("feed", str(number))
-                url = f"https://hooks-{number}.example/"
-                target, _ = await targets.create(session, KEYRING, owner, url)
-                row = FeedSubscription(
-                    id=target.id,
-                    token_id=token_id,
-                    position="p",
-                    start="s",
-                    is_pulled=False,
-                    due_at=0,
-                    failures=0,
-                    surfaces="email",
-                )
-                session.add(row)
+        for number in range(SUBSCRIPTIONS):
+            await subscribe(databases[0], token_id, "email", owner=str(number), due_at=0)
 
         taken = []
         for _ in range(10):
@@ -76,9 +63,9 @@ async def test_those_that_follow_a_calendar_are_due_when_it_changes():
         async def followed():
             return await calendars.followed(), await mail.followed()
 
-        await subscribe(database, token_id, "email,tasks")
+        await subscribe(database, token_id, "email,tasks", owner="mail")
         assert await followed() == (set(), set())
-        await subscribe(database, token_id, "calendar")
+        await subscribe(database, token_id, "calendar", owner="calendar")
         assert await followed() == ({connection}, set())
         await calendars.note(connection)
         async with database.reading() as session:
@@ -87,17 +74,17 @@ async def test_those_that_follow_a_calendar_are_due_when_it_changes():
         await database.close()
 
 
-async def subscribe(database, token_id, surfaces):
+async def subscribe(database, token_id, surfaces, *, owner, due_at=FAR):
     async with database.writing() as session:
-        owner, url = Owner("feed", surfaces), "https://hooks.example/"
-        target, _ = await targets.create(session, KEYRING, owner, url)
+        url = f"https://hooks-{owner}.example/"
+        target, _ = await targets.create(session, KEYRING, Owner("feed", owner), url)
         row = FeedSubscription(
             id=target.id,
             token_id=token_id,
             position="p",
             start="s",
             is_pulled=False,
-            due_at=FAR,
+            due_at=due_at,
             failures=0,
             surfaces=surfaces,
         )
