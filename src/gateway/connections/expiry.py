@@ -11,11 +11,11 @@ from typing import Any
 
 import msgspec
 from sqlmodel import and_, col, func, or_, select
+from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway.connections import rows as connection_rows
 from gateway.secrets.keyring import Keyring
 from gateway.store import timestamps
-from gateway.store.database import Database
 from gateway.store.tables import ConnectionRow
 from providers.catalogue.causes import WARNED_MS, Cause
 from providers.catalogue.tables import CONSENTS
@@ -71,7 +71,7 @@ def _is_renewed(row: ConnectionRow, keyring: Keyring) -> bool:
         return False
 
 
-async def ending(database: Database, keyring: Keyring) -> Sequence[EndingConnection]:
+async def ending(session: AsyncSession, keyring: Keyring) -> Sequence[EndingConnection]:
     """Return the active connections whose credentials end soon, or have ended, by id."""
     soon, row = timestamps.now_ms() + WARNED_MS, ConnectionRow
     last_used = func.coalesce(col(row.last_ok_at), col(row.created_at))
@@ -83,11 +83,10 @@ async def ending(database: Database, keyring: Keyring) -> Sequence[EndingConnect
         ),
     )
     result = []
-    async with database.reading() as session:
-        for connection in await session.exec(query.order_by(col(ConnectionRow.id))):
-            unused = connection.expires_at is None
-            ends = unused_end(connection, keyring) if unused else connection.expires_at
-            if ends is not None and ends <= soon:
-                known = (connection.id or 0, connection.provider)
-                result.append(EndingConnection(*known, ends, unused))
+    for connection in await session.exec(query.order_by(col(ConnectionRow.id))):
+        unused = connection.expires_at is None
+        ends = unused_end(connection, keyring) if unused else connection.expires_at
+        if ends is not None and ends <= soon:
+            known = (connection.id or 0, connection.provider)
+            result.append(EndingConnection(*known, ends, unused))
     return result

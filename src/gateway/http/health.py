@@ -9,6 +9,7 @@ import asyncio
 import hashlib
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 import orjson
@@ -71,7 +72,9 @@ def probes(services: "Services", metrics: Metrics, lifecycle: Lifecycle) -> Mapp
         if counts is not None:
             metrics.set_connections(counts)
             metrics.set_silence(await _read(services, _silence) or {})
-            metrics.set_health(await _read(services, _dead) or {}, await _ending(services))
+            soon = await _read(services, partial(expiry.ending, keyring=services.keyring)) or ()
+            ending = Counter(connection.provider for connection in soon)
+            metrics.set_health(await _read(services, _dead) or {}, ending)
             metrics.set_webhook_targets(await _read(services, targets.count_by_state) or {})
             metrics.set_push_registrations(await _read(services, _push_registrations) or {})
             metrics.set_late_looks(await _read(services, services.subscriptions.lateness) or 0.0)
@@ -143,16 +146,6 @@ async def _dead(session: AsyncSession) -> dict[tuple[str, str], int]:
     )
     counts = await session.exec(query.group_by(*group))
     return {(provider, cause or "none"): count for provider, cause, count in counts}
-
-
-async def _ending(services: "Services") -> Counter[str]:
-    """Count the connections whose credentials end soon by provider; none as for `_read`."""
-    try:
-        async with asyncio.timeout(DATABASE_TIMEOUT_SECONDS):
-            soon = await expiry.ending(services.database, services.keyring)
-    except (StorageUnavailable, TimeoutError):
-        return Counter()
-    return Counter(connection.provider for connection in soon)
 
 
 async def _push_registrations(session: AsyncSession) -> dict[str, int]:

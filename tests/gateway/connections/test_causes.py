@@ -331,7 +331,8 @@ async def test_an_unused_consent_ends_and_a_use_of_it_moves_the_end(  # noqa: PL
     await client.get("/api/access/email/messages", headers=holder)
     shown = (await admin.get(f"/api/connections/{connection}")).json()
     await shift(monkeypatch, gateway, 87 * DAY_MS)
-    ending = await expiry.ending(gateway.services.database, gateway.services.keyring)
+    async with gateway.services.database.reading() as session:
+        ending = await expiry.ending(session, gateway.services.keyring)
     found = await checkup.endings(gateway.services.database, gateway.services.keyring)
 
     created = timestamps.parse(shown["createdAt"])

@@ -93,7 +93,8 @@ async def connections(store: Database) -> Finding:
 
 async def endings(store: Database, keyring: Keyring) -> Finding:
     """Find the connections whose credentials end soon."""
-    ending = await expiry.ending(store, keyring)
+    async with store.reading() as session:
+        ending = await expiry.ending(session, keyring)
     name = "credentials' ends"
     if not ending:
         return ok(name, "none within three days")
